@@ -5,7 +5,7 @@ import { startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
 import { requestRows } from '../../src/probe/run/rows.ts';
 import { listen } from '../support/raw-http.ts';
-import { overNetwork, planted, type RequestRow } from './servers/planted.ts';
+import { overNetwork, passing, planted, type RequestRow } from './servers/planted.ts';
 import { proofsWithout } from './servers/proofs.ts';
 import { audience, type Handler, type Planted, rightServer, scope } from './servers/server.ts';
 
@@ -59,12 +59,44 @@ describe('a row about requests', () => {
     async (id, level) => {
       const isMust = level === 'must' || particular[id]?.profile !== undefined;
       expect(await verdictOf(id, planted[id])).toMatchObject({ verdict: isMust ? 'failed' : 'warning' });
-      expect(await verdictOf(id, (request, right) => right(request))).toMatchObject({ verdict: 'passed' });
+      expect(await verdictOf(id, passing[id] ?? ((request, right) => right(request)))).toMatchObject({
+        verdict: 'passed',
+      });
     },
   );
 
   test.each(requestRows.flatMap(({ id }) => (id.startsWith('dpop-') ? [id] : [])))(
     '%s passes a server that makes all checks of proofs',
     async (id) => expect(await verdictOf(id, proofsWithout([]))).toMatchObject({ verdict: 'passed' }),
+  );
+});
+
+/** Good responses that differ each time, or have nothing in them. */
+const differing: Readonly<Record<string, () => Response>> = {
+  'a clock': () => Response.json({ hello: 'ada', now: performance.now() }),
+  'an ID of the request in a text': () => new Response(crypto.randomUUID()),
+  nothing: () => new Response(null, { status: 204 }),
+};
+describe.each(Object.entries(differing))('an API whose responses have %s', (_, respond) => {
+  const opened =
+    (isOpen: (request: Request) => boolean): Planted =>
+    async (request, right) => {
+      const response = await right(request);
+      return isOpen(request) || (response.ok && !request.url.includes('well-known')) ? respond() : response;
+    };
+
+  test.each(['path-slash', 'path-case', 'path-page'] as const)(
+    'fails %s if it is open there, and passes otherwise',
+    async (id) => {
+      const isOpen = ({ url, headers }: Request) =>
+        /reports\/$|REPORTS$/.test(url) || headers.get('accept') === 'text/html';
+      expect(await verdictOf(id, opened(isOpen))).toMatchObject({ verdict: 'failed' });
+      expect(
+        await verdictOf(
+          id,
+          opened(() => false),
+        ),
+      ).toMatchObject({ verdict: 'passed' });
+    },
   );
 });

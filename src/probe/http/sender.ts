@@ -85,7 +85,9 @@ export function createSender({ fetch, headers = {}, onReceived, ...others }: Sen
       nextAt = clock.now() + careful.intervalMs;
     }
     count += 1;
-    const all = [['User-Agent', `protected-api-probe (row ${sent.id})`], ...Object.entries(headers), ...sent.headers];
+    const isNamed = sent.headers.some(([name]) => name === 'User-Agent');
+    const agent = isNamed ? [] : [['User-Agent', `protected-api-probe (row ${sent.id})`]];
+    const all = [...agent, ...Object.entries(headers), ...sent.headers];
     const isTyped = sent.body === undefined || all.some(([name]) => name?.toLowerCase() === 'content-type');
     const type = /^\s*[{[]/.test(sent.body ?? '') ? 'application/json' : 'application/x-www-form-urlencoded';
     const whole = { ...sent, headers: [...all, ...(isTyped ? [] : [['Content-Type', type]])] as Sent['headers'] };

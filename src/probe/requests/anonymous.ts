@@ -31,15 +31,41 @@ export const anonymousRows = requests(
       ),
     },
     'trusted-headers': {
-      sent: 'headers of a proxy that name a user (CWE-290)',
-      ...each(...named('admin', 'X-Forwarded-User', 'X-Remote-User', 'X-Auth-Request-User', 'X-Authenticated-Userid')),
+      sent: 'all headers in which gateways name a user or a certificate (CWE-290)',
+      ...refused({
+        headers: [
+          ...named(
+            'admin',
+            'Remote-User',
+            'X-Remote-User',
+            'X-Forwarded-User',
+            'X-Auth-Request-User',
+            'X-WebAuth-User',
+          ),
+          ...named('admin', 'X-Authenticated-Userid', 'X-Consumer-Username', 'X-Amzn-Oidc-Identity'),
+          ...named('admin@api.invalid', 'X-Goog-Authenticated-User-Email', 'X-MS-Client-Principal-Name'),
+          ...named('SUCCESS', 'X-SSL-Client-Verify', 'X-Client-Verify'),
+          ...named('true', 'X-Internal-Request', 'X-Authenticated'),
+        ],
+      }),
     },
     'trusted-addresses': {
-      sent: 'headers of a proxy that name this machine as the client (CWE-290)',
-      ...each(...named('127.0.0.1', 'X-Forwarded-For', 'X-Real-IP', 'True-Client-IP'), [
-        'Forwarded',
-        'for=127.0.0.1;host=localhost',
-      ]),
+      sent: 'all headers in which proxies name the client, with the address of this machine (CWE-290)',
+      ...refused({
+        headers: [
+          ...named('127.0.0.1', 'X-Forwarded-For', 'X-Real-IP', 'X-Client-IP', 'True-Client-IP', 'CF-Connecting-IP'),
+          ['Forwarded', 'for=127.0.0.1;host=localhost'],
+          ['X-Forwarded-Host', 'localhost'],
+        ],
+      }),
+    },
+    'health-check': {
+      sent: 'the User-Agent of health checks (CWE-290)',
+      ...each(['User-Agent', 'kube-probe/1.32 ELB-HealthChecker/2.0 GoogleHC/1.0']),
+    },
+    'default-password': {
+      sent: 'Basic credentials of admin:admin (CWE-1392)',
+      ...each(['Authorization', 'Basic YWRtaW46YWRtaW4=']),
     },
     subrequest: {
       sent: 'x-middleware-subrequest, by which a middleware knows its own requests (CVE-2025-29927)',

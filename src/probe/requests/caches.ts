@@ -1,4 +1,4 @@
-import { forge, withSignature } from '../forge/forge.ts';
+import { base64url, bytesOf, forge, withSignature } from '../forge/forge.ts';
 import { type Answer, type Attempt, controlSubject } from '../row/row.ts';
 import { finding, refuses, requests, response } from '../row/topic.ts';
 import { nowSeconds } from '../values/time.ts';
@@ -7,12 +7,19 @@ import { garbage, none } from './challenges.ts';
 // What caches around a target may keep.
 
 /** A good token, and then something else with or without it. */
-const after = (next: (token: string) => Attempt) =>
-  finding('a refusal of the second', 2, async (trial) => {
+const after = (...next: readonly ((token: string) => Attempt)[]) =>
+  finding('a refusal of the second', 1 + next.length, async (trial) => {
     const token = forge(trial.base);
     const { outcome, words } = await trial.send({ token: () => token });
-    return outcome === 'unclear' ? { verdict: 'inconclusive', got: words } : refuses(trial, next(token));
+    return outcome === 'unclear'
+      ? { verdict: 'inconclusive', got: words }
+      : refuses(trial, ...next.map((attempt) => attempt(token)));
   });
+/** The same header and signature, and more claims. */
+const withClaims = (token: string) => {
+  const [header, payload = '', signature] = token.split('.');
+  return [header, base64url(`${bytesOf(payload)}`.replace(/\}\s*$/, ',"admin":true}')), signature].join('.');
+};
 /** How long after its exp a token may be accepted: the allowances for clock skew that servers have. */
 const leeways = [0, 5, 10, 30, 60];
 const waitSeconds = 3;
@@ -36,8 +43,11 @@ export const cacheRows = requests(
   {
     anonymous: { sent: 'a good token, and then no token', ...after(() => ({})) },
     'bad-token': {
-      sent: 'a good token, and then the same with another signature',
-      ...after((token) => ({ token: () => withSignature(token, 'A'.repeat(342)) })),
+      sent: 'a good token, and then the same with another signature, or with other claims',
+      ...after(
+        (token) => ({ token: () => withSignature(token, 'A'.repeat(342)) }),
+        (token) => ({ token: () => withClaims(token) }),
+      ),
     },
     subject: {
       sent: 'tokens of two subjects, one after the other',
@@ -74,6 +84,22 @@ export const cacheRows = requests(
       rule: 'RFC 7519 §4.1.4',
       remedy: 'Check exp at each request, or keep no token in a cache longer than its exp',
       skip: ({ isPatient }) => (isPatient ? undefined : 'It waits for three seconds, once in a run over the network'),
+    },
+    condition: {
+      sent: 'the conditions that a stored good response meets, without a token',
+      ...finding('a refusal, and not 304', 1, async ({ good, send }) => {
+        const conditions = [['If-None-Match', 'etag'] as const, ['If-Modified-Since', 'last-modified'] as const];
+        const headers = conditions.flatMap(([name, from]) => {
+          const value = good?.headers.get(from);
+          return value ? [[name, value] as const] : [];
+        });
+        if (headers.length === 0)
+          return { verdict: 'skipped', got: 'A good response has neither ETag nor Last-Modified' };
+        const { status, outcome, words } = await send({ headers });
+        const isFault = status === 304 || outcome === 'served';
+        return { verdict: isFault ? 'failed' : outcome === 'unclear' ? 'inconclusive' : 'passed', got: words };
+      }),
+      rule: 'RFC 9110 §13.2.1',
     },
     refusal: {
       sent: 'no token, and text that is not a token',

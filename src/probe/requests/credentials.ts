@@ -1,5 +1,5 @@
 import type { Attempt } from '../row/row.ts';
-import { accepted, isBearer, refused, requests } from '../row/topic.ts';
+import { accepted, finding, isBearer, refused, refuses, requests } from '../row/topic.ts';
 
 // Where a token is, and how the header spells it.
 
@@ -9,7 +9,6 @@ const authorization = (...values: readonly string[]): Attempt => ({
   headers: values.map((value) => ['Authorization', value]),
 });
 const each = (...values: readonly string[]) => refused(...values.map((value) => authorization(value)));
-const cookie = (name: string) => header('Cookie', `${name}=TOKEN`);
 export const credentials = [
   ...requests(
     'scheme',
@@ -70,19 +69,27 @@ export const credentials = [
       'word-behind': { sent: 'a word behind a good token', ...each('Bearer TOKEN x', 'Bearer\tTOKEN\tx') },
       twice: { sent: 'a good token twice', ...each('Bearer TOKEN TOKEN', 'Bearer TOKEN,TOKEN') },
       'scheme-twice': { sent: 'the scheme twice', ...each('Bearer Bearer TOKEN') },
+      parameter: {
+        sent: 'a good token as a parameter',
+        ...each('Bearer token="TOKEN"', 'Bearer access_token=TOKEN'),
+        rule: 'RFC 6750 §2.1',
+      },
       'two-headers': {
         sent: 'two headers with a good token',
         ...refused(authorization('Bearer TOKEN', 'Bearer TOKEN')),
         rule: 'RFC 9110 §5.3; RFC 6750 §2',
       },
       'two-headers-bad': {
-        sent: 'two headers, the second with a bad token',
-        ...refused(authorization('Bearer TOKEN', 'Bearer e30.e30.e30')),
+        sent: 'two headers, one with a bad token',
+        ...refused(
+          authorization('Bearer TOKEN', 'Bearer e30.e30.e30'),
+          authorization('Bearer e30.e30.e30', 'Bearer TOKEN'),
+        ),
         rule: 'RFC 9110 §5.3',
       },
       'two-headers-basic': {
-        sent: 'two headers, the second with Basic',
-        ...refused(authorization('Bearer TOKEN', 'Basic dTpw')),
+        sent: 'two headers, one with Basic',
+        ...refused(authorization('Bearer TOKEN', 'Basic dTpw'), authorization('Basic dTpw', 'Bearer TOKEN')),
         rule: 'RFC 9110 §5.3',
       },
     },
@@ -103,16 +110,37 @@ export const credentials = [
       },
       'query-names': {
         sent: 'a good token in the query, by other names',
-        ...refused(...['token', 'jwt', 'authorization'].map((name) => ({ query: `${name}=TOKEN` }))),
+        ...refused({ query: ['token', 'jwt', 'authorization', 'auth'].map((name) => `${name}=TOKEN`).join('&') }),
       },
       cookie: {
-        sent: 'a good token in a cookie',
-        ...refused(cookie('access_token'), cookie('token'), cookie('jwt')),
+        sent: 'a good token in cookies',
+        ...refused(
+          header('Cookie', ['access_token', 'token', 'jwt', 'session'].map((name) => `${name}=TOKEN`).join('; ')),
+        ),
+        rule: 'RFC 6750 §2',
+      },
+      session: {
+        sent: 'the cookies that a good response sets, without a token',
+        ...finding('a refusal (4xx)', 1, async (trial) => {
+          const cookies = trial.good?.headers.getSetCookie().map((cookie) => cookie.split(';')[0]) ?? [];
+          if (cookies.length === 0) return { verdict: 'skipped', got: 'A good response sets no cookie' };
+          return refuses(trial, header('Cookie', cookies.join('; ')));
+        }),
         rule: 'RFC 6750 §2',
       },
       'other-header': {
         sent: 'a good token in other headers',
-        ...refused(header('X-Access-Token', 'TOKEN'), header('Proxy-Authorization', 'Bearer TOKEN')),
+        ...refused(
+          {
+            headers: ['X-Access-Token', 'X-Auth-Token', 'X-Forwarded-Access-Token', 'Token'].map((name) => [
+              name,
+              'TOKEN',
+            ]),
+          },
+          {
+            headers: ['Proxy-Authorization', 'X-Authorization', 'Authentication'].map((name) => [name, 'Bearer TOKEN']),
+          },
+        ),
         rule: 'RFC 6750 §2',
       },
       body: {

@@ -67,6 +67,20 @@ export const responses = [
         rule: 'Fetch §3.3',
         remedy: 'Let refusals have the CORS headers, too',
       },
+      'cors-credentials': {
+        sent: 'a good token, from a page of an origin that nobody knows',
+        ...response(
+          'no Access-Control-Allow-Credentials for that origin',
+          { token: {}, headers: [['Origin', 'https://spa.invalid']] },
+          ({ headers }) =>
+            headers.get('access-control-allow-origin') === 'https://spa.invalid' &&
+            headers.get('access-control-allow-credentials') === 'true'
+              ? 'Access-Control-Allow-Credentials: true'
+              : undefined,
+        ),
+        rule: 'Fetch §3.3.5; CWE-942',
+        remedy: 'Allow credentials to listed origins only; a bearer token needs none',
+      },
       'no-success-body': {
         sent: 'no token',
         ...response('no part of the protected response', none, (answer, { isProtected, good }) =>

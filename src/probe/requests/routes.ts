@@ -5,11 +5,11 @@ import { refused, requests, response } from '../row/topic.ts';
 // Other spellings and methods of the target, without a token that should open it.
 
 /** What a good token gets must not come. A spelling may be another route, which is public. */
-const unlikeTheTarget = (attempt: Attempt, isFault: (answer: Answer) => boolean = () => true) =>
-  response('anything but the protected response', attempt, (answer, { isProtected }) =>
+const unlikeTheTarget = (attempts: Attempt | readonly Attempt[], isFault: (answer: Answer) => boolean = () => true) =>
+  response('anything but the protected response', attempts, (answer, { isProtected }) =>
     isProtected(answer) && isFault(answer) ? answer.words : undefined,
   );
-const near = (path: (path: string) => string) => unlikeTheTarget({ path });
+const near = (...paths: readonly ((path: string) => string)[]) => unlikeTheTarget(paths.map((path) => ({ path })));
 /** A preflight is public, and has no body. */
 const options = (token?: Forgery) =>
   unlikeTheTarget({ method: 'OPTIONS', ...(token && { token }) }, ({ text }) => text !== '');
@@ -25,7 +25,14 @@ export const routeRows = [
       remedy: 'Guard what the router matches, not what the URL looks like',
     },
     {
-      slash: { sent: 'the path with a slash behind it, without a token', ...near((it) => `${it}/`) },
+      slash: {
+        sent: 'the path with a slash behind it, plain or encoded, without a token',
+        ...near(
+          (it) => `${it}/`,
+          (it) => `${it}%2f`,
+          (it) => `${it}/.`,
+        ),
+      },
       'double-slash': { sent: 'the path with two slashes, without a token', ...near((it) => it.replace('/', '//')) },
       case: { sent: 'the path in upper case, without a token', ...near((it) => it.toUpperCase()) },
       encoded: {
@@ -33,12 +40,42 @@ export const routeRows = [
         ...near((it) => it.replace(/[a-z]/i, (letter) => `%${letter.charCodeAt(0).toString(16)}`)),
       },
       semicolon: { sent: 'the path with ;x=1 behind it, without a token', ...near((it) => `${it};x=1`) },
-      extension: { sent: 'the path with .json behind it, without a token', ...near((it) => `${it}.json`) },
+      extension: {
+        sent: 'the path with the ending of a file behind it, without a token',
+        ...near(
+          (it) => `${it}.json`,
+          (it) => `${it}/x.css`,
+          (it) => `${it};x.css`,
+        ),
+      },
+      ending: {
+        sent: 'the path with an encoded blank or zero byte behind it, without a token',
+        ...near(
+          (it) => `${it}%20`,
+          (it) => `${it}%00`,
+        ),
+      },
       dots: {
         sent: 'the path behind a public-looking folder and two dots, without a token',
         ...near((it) => `/public/..${it}`),
       },
-      query: { sent: 'another query, without a token', ...refused({ query: 'x=1' }) },
+      query: {
+        sent: 'queries with words of public routes, without a token',
+        ...refused(
+          ...['x=1', '/public/.well-known/login', 'x=.css', '_method=OPTIONS&callback=x&debug=true'].map((query) => ({
+            query,
+          })),
+        ),
+      },
+      page: {
+        sent: 'a request as of a browser that opens a page, without a token',
+        ...unlikeTheTarget({
+          headers: [
+            ['Accept', 'text/html'],
+            ['Sec-Fetch-Mode', 'navigate'],
+          ],
+        }),
+      },
     },
   ),
   ...requests(

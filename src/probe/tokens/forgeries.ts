@@ -11,10 +11,10 @@ const nones = ['none', 'None', 'NONE', 'nOnE'];
 const unsigned = (alg: string): Forgery => ({ header: { alg }, signWith: () => new Uint8Array() });
 /** A token that an attacker signed, with members of the header that lead to the attacker's key. */
 const led =
-  (members: (base: Base, key: KeyObject) => object): Forgery =>
+  (members: (base: Base, key: KeyObject) => object, claims?: (key: KeyObject) => object): Forgery =>
   (base) => {
     const key = strangersKey(base.header.alg);
-    return { key, header: { ...members(base, key) } };
+    return { key, header: { ...members(base, key) }, claims: { ...claims?.(key) } };
   };
 /** The certificate of a key, and its thumbprints (RFC 7515 §4.1.6 to §4.1.8). */
 const certified = (key: KeyObject) => {
@@ -112,6 +112,20 @@ export const forgeries = [
       x5u: ["the URL of an attacker's certificate in x5u", led(({ elsewhere }) => ({ x5u: elsewhere }))],
       x5c: ["an attacker's key in x5c", led((_, key) => certified(key))],
       'x5c-alone': ["an attacker's key in x5c, and no kid", led((_, key) => ({ ...certified(key), kid: undefined }))],
+      claims: [
+        'a key of the attacker in the claims sub_jwk, cnf and jwks',
+        led(
+          () => ({}),
+          (key) => {
+            const jwk = publish(key, 'x');
+            return { sub_jwk: jwk, cnf: { jwk }, jwks: { keys: [jwk] } };
+          },
+        ),
+      ],
+      kid: [
+        'a key of the attacker, or the URL of one, as kid',
+        [led((_, key) => ({ kid: JSON.stringify(publish(key, 'x')) })), led(({ elsewhere }) => ({ kid: elsewhere }))],
+      ],
       'iss-header': ['the URL of an attacker as iss in the header', led(({ elsewhere }) => ({ iss: elsewhere }))],
       crit: [
         'a jwk of the attacker that crit lists',

@@ -51,6 +51,14 @@ export const scopeTokens = tokens(
   },
   {
     none: ['a token without scope', scopes(() => [undefined, ''])],
+    'one-of-several': [
+      'each of several required scopes alone',
+      [
+        (base) => ({ claims: { scope: base.scope.split(' ')[0] } }),
+        (base) => ({ claims: { scope: base.scope.split(' ').at(-1) } }),
+      ],
+      { skip: ({ base }) => (base.scope.includes(' ') ? undefined : 'The target requires one scope') },
+    ],
     other: ['a token with another scope', scopes(() => ['openid profile'])],
     prefix: ['scopes that begin with the required one', scopes((it) => [`${it}:all`, `${it}s`])],
     part: ['a part of the required scope', scopes((it) => [it.slice(0, -1), it.slice(1)])],

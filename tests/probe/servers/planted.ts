@@ -1,131 +1,42 @@
-import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import type { requestRows } from '../../../src/probe/run/rows.ts';
+import {
+  adding,
+  at,
+  bearer,
+  cachedBy,
+  challenging,
+  claimsOf,
+  credentials,
+  failsIf,
+  fetching,
+  fetchKeys,
+  header,
+  headerOf,
+  inQuery,
+  isBearer,
+  isDpop,
+  isGood,
+  isMetadata,
+  open,
+  opensAt,
+  opensFor,
+  opensIf,
+  opensTo,
+  publishing,
+  refusal,
+  refusesIf,
+  refusing,
+  takes,
+  tokenOf,
+  unbound,
+  withToken,
+} from './faults.ts';
 import { proofsWithout } from './proofs.ts';
 import type { Planted } from './server.ts';
 
 // For each row about requests, a server that fails it and is right in everything else.
 
 export type RequestRow = (typeof requestRows)[number]['id'];
-
-const at = ({ url }: Request) => new URL(url);
-const header = ({ headers }: Request, name: string) => headers.get(name) ?? undefined;
-const credentials = (request: Request) => header(request, 'authorization');
-const tokenOf = (request: Request) => /^\w+ (\S+)$/.exec(credentials(request) ?? '')?.[1] ?? '';
-const isMetadata = (request: Request) => at(request).pathname.startsWith('/.well-known/');
-
-/** The protected response, for anybody. */
-const open = () => Response.json({ hello: 'probe-control' });
-const opensIf =
-  (test: (request: Request) => unknown): Planted =>
-  (request, right) =>
-    test(request) ? open() : right(request);
-const opensFor = (name: string, value: string) =>
-  opensIf((request) => header(request, name)?.toLowerCase().startsWith(value));
-const opensAt = (pathname: string) => opensIf((request) => at(request).pathname === pathname);
-const opensTo = (method: string, isWithToken: boolean) =>
-  opensIf((request) => request.method === method && isWithToken === (credentials(request) !== undefined));
-
-const withToken = ({ url, method, body }: Request, token: string) =>
-  new Request(url, { method, body, headers: { authorization: `Bearer ${token}` } });
-/** Takes the first group as the token. */
-const takes =
-  (pattern: RegExp, from: (request: Request) => string | undefined = credentials): Planted =>
-  (request, right) => {
-    const [, token] = pattern.exec(from(request) ?? '') ?? [];
-    return right(token === undefined ? request : withToken(request, token));
-  };
-const inQuery = (...names: readonly string[]) =>
-  takes(/(.+)/, (request) => names.flatMap((name) => at(request).searchParams.get(name) ?? [])[0]);
-
-const bearer = (parameters = '') => ({ 'www-authenticate': `Bearer ${parameters}`.trim() });
-const refusal = (
-  status = 401,
-  headers: Readonly<Record<string, string>> = bearer('error="invalid_token"'),
-  text = '',
-) => new Response(text, { status, headers });
-const refusesIf =
-  (test: (request: Request) => unknown): Planted =>
-  (request, right) =>
-    test(request) ? refusal() : right(request);
-/** Changes what is refused. */
-const refusing =
-  (change: (refused: Response, request: Request) => Response): Planted =>
-  async (request, right) => {
-    const response = await right(request);
-    return response.status >= 400 && !isMetadata(request) ? change(response, request) : response;
-  };
-const challenging = (challenge: string) =>
-  refusing((refused) => refusal(refused.status, { 'www-authenticate': challenge }));
-const failsIf =
-  (test: (request: Request) => unknown): Planted =>
-  (request, right) => {
-    try {
-      return test(request) ? new Response('fault', { status: 500 }) : right(request);
-    } catch {
-      return right(request);
-    }
-  };
-const changing =
-  (change: (response: Response) => Response): Planted =>
-  async (request, right) =>
-    change(await right(request));
-const adding = (headers: Readonly<Record<string, string>>, isFor: (response: Response) => boolean) =>
-  changing((response) => {
-    if (isFor(response)) for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
-    return response;
-  });
-const isGood = ({ ok }: Response) => ok;
-
-/** Remembers the protected response by what is taken for the same request. */
-function cachedBy(keyOf: (request: Request) => string, isBehind = false): Planted {
-  const kept = new Map<string, Response>();
-  return async (request, right) => {
-    const found = kept.get(keyOf(request))?.clone() as Response | undefined;
-    const response = found && !isBehind ? found : await right(request);
-    if (!response.ok || isMetadata(request)) return response;
-    if (!found) kept.set(keyOf(request), response.clone() as Response);
-    return found ?? response;
-  };
-}
-
-/** Changes the metadata. */
-const publishing =
-  (change: object, headers?: Readonly<Record<string, string>>): Planted =>
-  async (request, right) => {
-    const response = await right(request);
-    if (!isMetadata(request) || !response.ok) return response;
-    return Response.json(
-      { ...((await response.json()) as object), ...change },
-      { headers: headers ?? { 'access-control-allow-origin': '*' } },
-    );
-  };
-
-const fetchKeys = async (url: string) => (await (await fetch(url)).json()) as JSONWebKeySet;
-/** Fetches the keys for each token, follows redirects and treats an outage as a bad token. */
-const fetching: Planted = async (request, right, { keysUrl, respond }) => {
-  const token = tokenOf(request);
-  if (token === '') return right(request);
-  try {
-    return respond((await jwtVerify(token, createLocalJWKSet(await fetchKeys(keysUrl)))).payload);
-  } catch {
-    return refusal();
-  }
-};
-/** Accepts tokens without what binds them. */
-const unbound =
-  (test: (request: Request) => unknown): Planted =>
-  async (request, right, { verify, respond }) => {
-    if (!test(request)) return right(request);
-    try {
-      return respond(await verify(tokenOf(request)));
-    } catch {
-      return refusal();
-    }
-  };
-const isDpop = (request: Request) => credentials(request)?.startsWith('DPoP ');
-const isBearer = (request: Request) => credentials(request)?.startsWith('Bearer ');
-const headerOf = (request: Request) => decodeProtectedHeader(tokenOf(request));
-const claimsOf = (request: Request) => decodeJwt(tokenOf(request));
 
 export const planted: Readonly<Record<RequestRow, Planted>> = {
   'key-rotated': async (request, right, { keysUrl }) => {
@@ -138,6 +49,8 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'no-token-other-headers': opensFor('x-original-url', '/'),
   'no-token-trusted-headers': opensFor('x-remote-user', 'admin'),
   'no-token-trusted-addresses': opensFor('x-forwarded-for', '127.0.0.1'),
+  'no-token-health-check': opensFor('user-agent', 'kube-probe'),
+  'no-token-default-password': opensFor('authorization', 'basic ywrtaw46ywrtaw4='),
   'no-token-subrequest': opensFor('x-middleware-subrequest', 'src/middleware:src/middleware'),
   'no-token-preflight': opensFor('access-control-request-method', 'get'),
   'no-token-range': (request, right) =>
@@ -165,13 +78,18 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'credentials-word-behind': takes(/^Bearer (\S+) x$/),
   'credentials-twice': takes(/^Bearer (\S+?)[ ,]/),
   'credentials-scheme-twice': takes(/^Bearer Bearer (\S+)/),
+  'credentials-parameter': takes(/^Bearer \w+="?([\w.-]+)/),
   'credentials-two-headers': takes(/^Bearer (\S+), Bearer \1$/),
-  'credentials-two-headers-bad': takes(/^Bearer (\S+), Bearer e30/),
-  'credentials-two-headers-basic': takes(/^Bearer (\S+), Basic/),
+  'credentials-two-headers-bad': takes(/^Bearer e30\S+, Bearer (\S+)$/),
+  'credentials-two-headers-basic': takes(/^Basic \S+, Bearer (\S+)$/),
 
   'elsewhere-query': inQuery('access_token'),
   'elsewhere-query-names': inQuery('jwt'),
-  'elsewhere-cookie': takes(/(?:^|; )token=(\S+)/, (request) => header(request, 'cookie')),
+  'elsewhere-cookie': takes(/(?:^|; )token=([^;\s]+)/, (request) => header(request, 'cookie')),
+  'elsewhere-session': (request, right, parts) =>
+    header(request, 'cookie') === 'sid=1'
+      ? open()
+      : adding({ 'set-cookie': 'sid=1; HttpOnly' }, isGood)(request, right, parts),
   'elsewhere-other-header': takes(/(.+)/, (request) => header(request, 'x-access-token')),
   'elsewhere-body': async (request, right) => {
     const token = new URLSearchParams(await request.clone().text()).get('access_token');
@@ -185,7 +103,9 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'path-semicolon': opensAt('/reports;x=1'),
   'path-extension': opensAt('/reports.json'),
   'path-dots': opensIf((request) => header(request, 'x-url')?.startsWith('/public/../')),
-  'path-query': opensIf((request) => at(request).search === '?x=1'),
+  'path-ending': opensIf((request) => request.url.endsWith('%00')),
+  'path-query': opensIf((request) => request.url.endsWith('.css')),
+  'path-page': opensFor('accept', 'text/html'),
 
   'method-head': opensTo('HEAD', false),
   'method-head-forged': opensTo('HEAD', true),
@@ -200,6 +120,10 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'cache-bad-token': cachedBy((request) => tokenOf(request).replace(/\.[^.]*$/, '')),
   'cache-subject': cachedBy(({ url }) => url, true),
   'cache-expired': cachedBy((request) => credentials(request) ?? ''),
+  'cache-condition': (request, right, parts) =>
+    header(request, 'if-none-match') === '"v1"'
+      ? new Response(null, { status: 304 })
+      : adding({ etag: '"v1"' }, isGood)(request, right, parts),
   'cache-refusal': adding({ 'cache-control': 'public, max-age=60' }, ({ status }) => status === 401),
   'cache-header': adding({ 'cache-control': 'public' }, isGood),
 
@@ -239,6 +163,10 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
     else response.headers.delete('access-control-allow-origin');
     return response;
   },
+  'manners-cors-credentials': adding(
+    { 'access-control-allow-origin': 'https://spa.invalid', 'access-control-allow-credentials': 'true' },
+    isGood,
+  ),
   'manners-no-success-body': refusing(
     ({ status, headers }) => new Response('{"hello":"probe-control"}', { status, headers }),
   ),
@@ -299,6 +227,12 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'fetch-malformed': fetching,
   'fetch-redirect': fetching,
   'fetch-huge': fetching,
+};
+
+/** Right servers whose good responses have what a row is about. */
+export const passing: Readonly<Partial<Record<RequestRow, Planted>>> = {
+  'cache-condition': adding({ etag: '"v1"' }, isGood),
+  'elsewhere-session': adding({ 'set-cookie': 'sid=1; HttpOnly' }, isGood),
 };
 
 /** Rows whose requests a function does not see as they are sent: names of headers, and paths with two dots. */

@@ -1,0 +1,124 @@
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import type { Planted } from './server.ts';
+
+// What planted servers are made of: each of these is right but for one thing.
+
+export const at = ({ url }: Request) => new URL(url);
+export const header = ({ headers }: Request, name: string) => headers.get(name) ?? undefined;
+export const credentials = (request: Request) => header(request, 'authorization');
+export const tokenOf = (request: Request) => /^\w+ (\S+)$/.exec(credentials(request) ?? '')?.[1] ?? '';
+export const isMetadata = (request: Request) => at(request).pathname.startsWith('/.well-known/');
+
+/** The protected response, for anybody. */
+export const open = () => Response.json({ hello: 'probe-control' });
+export const opensIf =
+  (test: (request: Request) => unknown): Planted =>
+  (request, right) =>
+    test(request) ? open() : right(request);
+export const opensFor = (name: string, value: string) =>
+  opensIf((request) => header(request, name)?.toLowerCase().startsWith(value));
+export const opensAt = (pathname: string) => opensIf((request) => at(request).pathname === pathname);
+export const opensTo = (method: string, isWithToken: boolean) =>
+  opensIf((request) => request.method === method && isWithToken === (credentials(request) !== undefined));
+
+export const withToken = ({ url, method, body }: Request, token: string) =>
+  new Request(url, { method, body, headers: { authorization: `Bearer ${token}` } });
+/** Takes the first group as the token. */
+export const takes =
+  (pattern: RegExp, from: (request: Request) => string | undefined = credentials): Planted =>
+  (request, right) => {
+    const [, token] = pattern.exec(from(request) ?? '') ?? [];
+    return right(token === undefined ? request : withToken(request, token));
+  };
+export const inQuery = (...names: readonly string[]) =>
+  takes(/(.+)/, (request) => names.flatMap((name) => at(request).searchParams.get(name) ?? [])[0]);
+
+export const bearer = (parameters = '') => ({ 'www-authenticate': `Bearer ${parameters}`.trim() });
+export const refusal = (
+  status = 401,
+  headers: Readonly<Record<string, string>> = bearer('error="invalid_token"'),
+  text = '',
+) => new Response(text, { status, headers });
+export const refusesIf =
+  (test: (request: Request) => unknown): Planted =>
+  (request, right) =>
+    test(request) ? refusal() : right(request);
+/** Changes what is refused. */
+export const refusing =
+  (change: (refused: Response, request: Request) => Response): Planted =>
+  async (request, right) => {
+    const response = await right(request);
+    return response.status >= 400 && !isMetadata(request) ? change(response, request) : response;
+  };
+export const challenging = (challenge: string) =>
+  refusing((refused) => refusal(refused.status, { 'www-authenticate': challenge }));
+export const failsIf =
+  (test: (request: Request) => unknown): Planted =>
+  (request, right) => {
+    try {
+      return test(request) ? new Response('fault', { status: 500 }) : right(request);
+    } catch {
+      return right(request);
+    }
+  };
+const changing =
+  (change: (response: Response) => Response): Planted =>
+  async (request, right) =>
+    change(await right(request));
+export const adding = (headers: Readonly<Record<string, string>>, isFor: (response: Response) => boolean) =>
+  changing((response) => {
+    if (isFor(response)) for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+    return response;
+  });
+export const isGood = ({ ok }: Response) => ok;
+
+/** Remembers the protected response by what is taken for the same request. */
+export function cachedBy(keyOf: (request: Request) => string, isBehind = false): Planted {
+  const kept = new Map<string, Response>();
+  return async (request, right) => {
+    const found = kept.get(keyOf(request))?.clone() as Response | undefined;
+    const response = found && !isBehind ? found : await right(request);
+    if (!response.ok || isMetadata(request)) return response;
+    if (!found) kept.set(keyOf(request), response.clone() as Response);
+    return found ?? response;
+  };
+}
+
+/** Changes the metadata. */
+export const publishing =
+  (change: object, headers?: Readonly<Record<string, string>>): Planted =>
+  async (request, right) => {
+    const response = await right(request);
+    if (!isMetadata(request) || !response.ok) return response;
+    return Response.json(
+      { ...((await response.json()) as object), ...change },
+      { headers: headers ?? { 'access-control-allow-origin': '*' } },
+    );
+  };
+
+export const fetchKeys = async (url: string) => (await (await fetch(url)).json()) as JSONWebKeySet;
+/** Fetches the keys for each token, follows redirects and treats an outage as a bad token. */
+export const fetching: Planted = async (request, right, { keysUrl, respond }) => {
+  const token = tokenOf(request);
+  if (token === '') return right(request);
+  try {
+    return respond((await jwtVerify(token, createLocalJWKSet(await fetchKeys(keysUrl)))).payload);
+  } catch {
+    return refusal();
+  }
+};
+/** Accepts tokens without what binds them. */
+export const unbound =
+  (test: (request: Request) => unknown): Planted =>
+  async (request, right, { verify, respond }) => {
+    if (!test(request)) return right(request);
+    try {
+      return respond(await verify(tokenOf(request)));
+    } catch {
+      return refusal();
+    }
+  };
+export const isDpop = (request: Request) => credentials(request)?.startsWith('DPoP ');
+export const isBearer = (request: Request) => credentials(request)?.startsWith('Bearer ');
+export const headerOf = (request: Request) => decodeProtectedHeader(tokenOf(request));
+export const claimsOf = (request: Request) => decodeJwt(tokenOf(request));
