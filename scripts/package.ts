@@ -29,8 +29,7 @@ export async function compilePackage(outDir: string, name: Package = 'auth'): Pr
     format: 'esm',
     packages: 'external',
     target: 'es2023',
-    // By default it drops the attributes of JSON imports, and modules that package.json does not list as having side effects.
-    supported: { 'import-attributes': true },
+    // By default it drops modules that package.json does not list as having side effects.
     ignoreAnnotations: true,
     // tsconfig.json would lead one package to the sources of the other.
     tsconfigRaw: {},

@@ -438,18 +438,20 @@ export interface PluginSettings<Optional extends boolean = boolean> {
   readonly responses?: boolean | undefined;
 }
 
-/** The commonest misspellings of route options. TypeScript finds no other ones beside a schema or a correct option. */
+/**
+ * The commonest misspellings of route options. TypeScript finds no other ones beside a schema or a correct option. Its error quotes
+ * the type, so that says what to write; at run time, any value is an error.
+ */
 export type MisspeltRequirements = {
-  readonly [Name in
-    | 'scopes'
-    | 'Scope'
-    | 'requiredScope'
-    | 'requiredScopes'
-    | 'maxage'
-    | 'max_age'
-    | 'acr_values'
-    | 'authorise'
-    | 'authorization']?: never;
+  readonly scopes?: 'Did you mean scope?';
+  readonly Scope?: 'Did you mean scope?';
+  readonly requiredScope?: 'Did you mean scope?';
+  readonly requiredScopes?: 'Did you mean scope?';
+  readonly maxage?: 'Did you mean maxAge?';
+  readonly max_age?: 'Did you mean maxAge?';
+  readonly acr_values?: 'Did you mean acr?';
+  readonly authorise?: 'Did you mean authorize?';
+  readonly authorization?: 'Did you mean authorize?';
 };
 
 /** The route options of the Elysia plugin. */

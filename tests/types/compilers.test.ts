@@ -104,6 +104,14 @@ describe('with the declarations of the package', () => {
     120_000,
   );
 
+  test('no module imports JSON: bundlers drop the attribute, without which Node.js refuses to', async () => {
+    const dist = join(folder, 'node_modules/protected-api/dist');
+    const modules = (await readdir(dist, { recursive: true })).filter((name) => name.endsWith('.js'));
+    const texts = await Promise.all(modules.map((name) => Bun.file(join(dist, name)).text()));
+    expect(texts.length).toBeGreaterThan(5);
+    for (const text of texts) expect(text).not.toMatch(/(?:from|import) *\(?"[^"]+\.json"/);
+  });
+
   // What docs/start/install.md says of pairs, beside the ES modules above.
   test.each([
     ['typescript', 'nodenext', 'nodenext', 'cts', ''],
@@ -188,6 +196,7 @@ describe('with the declarations of the package', () => {
       "resourceServer({ issuer: url, audience: url, dpop: 'maybe' })": "is not assignable to type 'DpopMode",
       "guard.check(new Request(url), { scopes: 'a' })": "Did you mean to write 'scope'?",
       "requireToken(guard, { scopes: 'a' })": "Did you mean to write 'scope'?",
+      "new Elysia().use(resourceServer(guard)).get('/', () => 'ok', { scopes: ['a'] })": '"Did you mean scope?"',
       'resourceServer({ ...guard, check: guard.check })': "'check' does not exist",
     };
     const { service, file } = editorWith(Object.keys(said).join(';\n'));

@@ -1,6 +1,13 @@
 import { treaty } from '@elysia/eden';
 import { Elysia, t } from 'elysia';
-import { createGuard, type Guard, guardResponses, resourceServer, scopeResponses } from 'protected-api';
+import {
+  createGuard,
+  type Guard,
+  type GuardOptions,
+  guardResponses,
+  resourceServer,
+  scopeResponses,
+} from 'protected-api';
 
 /** Nothing here is run. The compiler checks typed clients, with the sources and with the declarations in the tarball. */
 const options = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' };
@@ -34,6 +41,22 @@ if (rejected.error?.status === 403) rejected.error.value.error satisfies 'insuff
 
 const described = await own.get();
 if (described.error?.status === 401) described.error.value satisfies 'Mine';
+
+// An application that gets its options as a parameter has the same types.
+const createApp = (given: GuardOptions) =>
+  new Elysia()
+    .use(resourceServer(given))
+    .get('/declared', () => 'ok', { response: { 200: t.String(), ...guardResponses }, scope: 'read:reports' });
+const parameterized = await treaty(createApp(options)).declared.get();
+parameterized.data satisfies string | null;
+if (parameterized.error?.status === 401) parameterized.error.value.error satisfies 'missing_token' | 'invalid_token';
+// @ts-expect-error: no rejection has this error
+if (parameterized.error?.status === 401) parameterized.error.value.error satisfies 'not_found';
+
+// @ts-expect-error: the issuer and the audience are missing
+resourceServer({});
+// @ts-expect-error: the audience is missing
+resourceServer({ issuer: options.issuer });
 
 // A guard has one type, whatever it returns for rejections.
 const formatted = createGuard({ ...options, formatRejection: ({ description }) => ({ body: { title: description } }) });

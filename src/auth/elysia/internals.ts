@@ -2,13 +2,23 @@
  * The undocumented parts of Elysia that the adapter relies on (https://github.com/elysiajs/elysia/blob/1.4.30/src/index.ts), and the
  * versions that have them. `tests/auth/elysia/canaries.test.ts` fails when a new version changes a part.
  */
-import elysia from 'elysia/package.json' with { type: 'json' };
+import * as elysia from 'elysia';
 
 /** The version of Elysia that this package uses. */
-export const version = requireSupported(elysia.version);
+export const version = requireSupported(readVersion());
 
-/** Returns a version of Elysia, and throws an Error if the adapter was not made for it. */
-export function requireSupported(found: string): string {
+/** Returns the version that is installed: undefined in a bundle that contains Elysia. Bundlers would rewrite an import of it. */
+function readVersion(): string | undefined {
+  try {
+    const node = globalThis.process.getBuiltinModule('node:module');
+    return node.createRequire(import.meta.url)('elysia/package.json').version;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns a version of Elysia, and throws an Error if the adapter was not made for it. An unknown one must have what 1.4 has. */
+export function requireSupported(found = 'getSchemaValidator' in elysia ? '1.4.30' : 'of an unknown version'): string {
   const [major, minor, patch = 0] = found.split(/[.-]/).map(Number);
   if (major === 1 && minor === 4 && patch >= 30) return found;
   throw new Error(
