@@ -23,6 +23,17 @@ type Row = readonly [what: string, sent: Sent, status: number, part?: string];
 
 const list = message('tools/list');
 const secret = 's'.repeat(32);
+/** A body that is sent in two parts, whose length the server does not know. */
+const inParts = (text: string) =>
+  new ReadableStream({
+    async start(controller) {
+      for (const part of [text.slice(0, 50), text.slice(50)]) {
+        controller.enqueue(new TextEncoder().encode(part));
+        await Bun.sleep(1);
+      }
+      controller.close();
+    },
+  });
 const shout = { origin: 'https://evil.example' };
 
 /** What every endpoint responds with, which has the options of `protectedOptions`. */
@@ -132,14 +143,16 @@ describe.each(doors)('%s', (name, door) => {
       await send({ body: long }),
       await send({ body: long, token: tokens.reader }),
       // Without a Content-Length.
-      await send({ body: new Blob([JSON.stringify(long)]).stream(), token: tokens.reader }),
+      await send({ body: inParts(JSON.stringify(long)), token: tokens.reader }),
     ];
     expect(rejections.map(({ status }) => status)).toEqual([401, 400, 400, 401, 413, 413]);
-    for (const response of rejections.filter(({ status }) => status !== 401))
+    for (const response of rejections.filter(({ status }) => status !== 401)) {
+      expect(response.headers.get('cache-control')).toBe('no-store');
       expect(await response.json()).toEqual({
         jsonrpc: '2.0',
         error: { code: expect.any(Number), message: expect.any(String) },
       });
+    }
   });
 
   test('lets pages of allowed origins send requests, and read the responses', async () => {
@@ -176,6 +189,27 @@ describe.each(doors)('%s', (name, door) => {
     const inside = { host: 'MCP.internal:3000' };
     expect((await send({ body: list, token: tokens.reader, headers: inside })).status).toBe(200);
     expect((await send({ method: 'GET', path: '/.well-known/oauth-protected-resource' })).status).toBe(404);
+  });
+
+  test('lets no page or host of this machine in if the resource is elsewhere', async () => {
+    await using served = await door(
+      {},
+      guardFor({ publicUrl: 'https://api.example.com', resource: 'https://api.example.com/mcp' }),
+    );
+    const send = senderTo(served);
+    const statusOf = async (headers: Record<string, string>) =>
+      (await send({ body: list, token: tokens.reader, headers })).status;
+    const host = 'api.example.com';
+    expect(await statusOf({ host })).toBe(200);
+    expect([await statusOf({}), await statusOf({ host, origin: 'http://localhost:6274' })]).toEqual([403, 403]);
+  });
+
+  test('gives no stream to a request without a token', async () => {
+    await using served = await door({ publicTools: ['look'], sessions: true });
+    const send = senderTo(served);
+    const responses = [await send({ method: 'GET' }), await send({ method: 'GET', token: tokens.reader })];
+    expect(responses.map(({ status }) => status)).toEqual([405, 200]);
+    expect(responses[0]?.headers.get('allow')).toBe('POST');
   });
 
   test('a session belongs to the user and the client that opened it', async () => {
@@ -219,6 +253,7 @@ describe('protectMcp() and requireMcp() reject', () => {
     ['a scope that is none', { scope: 5 }, 'every request'],
     ['a tool in both', { tools: { add: 'a' }, publicTools: ['add'] }, 'the tool "add" must not be in both'],
     ['an origin with a path', { origins: ['https://app.example.com/'] }, 'origins must be'],
+    ['an origin with its default port', { origins: ['https://app.example.com:443'] }, 'origins must be'],
     ['every origin', { origins: ['*'] }, 'origins must be'],
     ['the origin of sandboxes', { origins: ['null'] }, 'origins must be'],
     ['a URL as a host', { hosts: ['https://app.example.com'] }, 'hosts must be'],

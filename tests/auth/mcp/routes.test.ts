@@ -74,9 +74,9 @@ test.each(applications)('requireMcp() as %s leads to no handler without a token'
     const { status, text } = await requestTo(app(), path);
     expect([path, [401, 404].includes(status), text.includes('reached')]).toEqual([path, true, false]);
   }
-  const [own = ''] = paths.filter((path) => path.includes('mcp'));
-  const accepted = await requestTo(app(), own, { headers: bearer(await issuer.token()) });
-  expect(accepted).toEqual({ status: 200, text: 'reached' });
+  const headers = bearer(await issuer.token());
+  for (const path of paths.filter((path) => /^(?:\/v2)?\/mcp\/?(?:$|\?)/i.test(path)))
+    expect([path, await requestTo(app(), path, { headers })]).toEqual([path, { status: 200, text: 'reached' }]);
 });
 
 test('requireMcp() passes on a request for any other path', async () => {

@@ -1,5 +1,10 @@
 import { expect, test } from 'bun:test';
+import { createGuard } from 'protected-api/guard';
+import { authInfoOf, protectMcp } from 'protected-api/mcp';
+import { createTestIssuer } from 'protected-api/testing';
 import { McpSessions } from '../../../src/auth/mcp/sessions.ts';
+import { bearer } from '../../support/mint.ts';
+import { guardFor, issuer, message, resource } from './doors.ts';
 
 /** Opens sessions with these numbers for an owner. */
 const open = (sessions: McpSessions, owner: string, from: number, to: number) => {
@@ -32,4 +37,67 @@ test('a session that nobody owns is the first user\u2019s, and is then nobody el
   expect(['', 'ada', 'bob'].map((owner) => sessions.isForeign('a', owner))).toEqual([true, false, true]);
   sessions.end('a');
   expect(sessions.isForeign('a', 'bob')).toBe(false);
+});
+
+const send = (guard: ReturnType<typeof guardFor>, respond: (id: string) => Response | Promise<Response>) => {
+  const mcp = protectMcp(guard, { sessions: true }, (request) => respond(request.headers.get('mcp-session-id') ?? ''));
+  return async (token: string, id?: string) => {
+    const headers = { ...bearer(token), ...(id !== undefined && { 'mcp-session-id': id }) };
+    const body = JSON.stringify(message('tools/list'));
+    return (await mcp(new Request(resource, { method: 'POST', headers, body }))).status;
+  };
+};
+const [ada, bob] = [await issuer.token({ sub: 'ada' }), await issuer.token({ sub: 'bob' })];
+
+test('a response that is a refusal opens no session', async () => {
+  const statuses = [404, 200];
+  const request = send(guardFor(), () => new Response(null, { status: statuses.shift() ?? 200 }));
+  expect([await request(ada, 'x'), await request(bob, 'x'), await request(ada, 'x')]).toEqual([404, 200, 404]);
+});
+
+test('of two users of a session that is not known, the first to get a response keeps it', async () => {
+  const pending: ((response: Response) => void)[] = [];
+  const request = send(guardFor(), () =>
+    pending.length < 2 ? new Promise((done) => pending.push(done)) : new Response(),
+  );
+  const both = [request(ada, 'x'), request(bob, 'x')];
+  while (pending.length < 2) await Bun.sleep(0);
+  pending[0]?.(new Response());
+  const first = await Promise.race(both.map((response, user) => response.then(() => user)));
+  pending[1]?.(new Response());
+  await Promise.all(both);
+  const statuses = [await request(ada, 'x'), await request(bob, 'x')];
+  expect(statuses).toEqual(first === 0 ? [200, 404] : [404, 200]);
+});
+
+test('users of two issuers are two, whatever their subject is', async () => {
+  const issuers = [await createTestIssuer(), await createTestIssuer()];
+  const [audience] = [issuers[0]?.options.audience ?? ''];
+  const names = ['https://one.example.test/', 'https://two.example.test/'];
+  const guard = createGuard({
+    issuer: issuers.map(({ options }, at) => ({ issuer: names[at] ?? '', keys: options.keys })),
+    audience,
+    publicUrl: 'http://localhost:3010',
+    resource,
+  });
+  const [one = '', two = ''] = await Promise.all(
+    issuers.map((each, at) => each.token({ iss: names[at] ?? '', aud: audience, sub: 'ada' })),
+  );
+  const request = send(guard, () => new Response());
+  expect([await request(one, 'x'), await request(two, 'x')]).toEqual([200, 404]);
+});
+
+test('authInfoOf() names the first URL of the audience, and a client that is not known', async () => {
+  const token = await issuer.token({ sub: 'ada', aud: ['app', 'https://api.example.com/mcp'], scope: 'a b' });
+  const guard = createGuard({ ...issuer.options, audience: 'app' });
+  const auth = await guard.requireToken(new Request(resource, { headers: bearer(token) }));
+  const info = authInfoOf(auth);
+  expect({ ...info, resource: info.resource?.href }).toEqual({
+    ...{ token, clientId: 'unknown', scopes: ['a', 'b'], expiresAt: auth.claims.exp },
+    ...{ resource: 'https://api.example.com/mcp', extra: { claims: auth.claims } },
+  });
+  const named = createGuard({ ...issuer.options, audience: 'other' });
+  const other = bearer(await issuer.token({ aud: 'other', client_id: 'app' }));
+  const without = authInfoOf(await named.requireToken(new Request(resource, { headers: other })));
+  expect([without.clientId, 'resource' in without]).toEqual(['app', false]);
 });
