@@ -52,7 +52,9 @@ const expected: Readonly<Record<string, Expected | undefined>> = {
 };
 /** Rows whose requests are rejected for several reasons. */
 const isMixed = (row: string) =>
-  /^error-|^credentials-twice$|^challenge-(?:present|scheme|syntax)$|^cache-refusal$/.test(row);
+  /^error-|^credentials-(?:twice|parameter|two-headers-basic)$|^challenge-(?:present|scheme|syntax)$|^cache-refusal$/.test(
+    row,
+  );
 
 /** Registers the probe for a form of the service. Each of its responses must also be one of the specification. */
 export function probeRows(fixture: () => Fixture): void {
