@@ -29,7 +29,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     'guides',
     'errors browsers testing probe observability openapi websockets mcp forward-auth key-cache',
   ),
-  'Look up': ['settings', 'standards', 'comparison', 'security', 'operations', 'upgrade'],
+  'Look up': ['quick-reference', 'settings', 'standards', 'comparison', 'security', 'operations', 'upgrade'],
   Migration: ['migration/index', ...linksOf('migration')],
 };
 
@@ -113,5 +113,6 @@ export function llmsText(base: string, others: typeof sections = {}): string {
     });
     return `## ${title}\n\n${links.join('')}`;
   });
-  return `# Protected API\n\n> ${slogan}\n\n${lists.join('\n')}`;
+  const first = `Begin with the [${titleOf('quick-reference')}](${base}quick-reference.md): the smallest right use of each door.`;
+  return `# Protected API\n\n> ${slogan}\n\n${first}\n\n${lists.join('\n')}`;
 }
