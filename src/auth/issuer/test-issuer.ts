@@ -3,6 +3,8 @@ import { calculateJwkThumbprint } from 'jose';
 import { certificateThumbprint } from '../proof/certificate.ts';
 import type { Certificate } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
+import { isJsonObject, isText, namesIn } from '../values/json.ts';
+import { describeUnknown } from '../values/spelling.ts';
 import { createKey, createSigner, lifetimeSeconds, nowSeconds } from './signer.ts';
 
 /** What is special about a token. */
@@ -29,6 +31,8 @@ export interface TestIssuerOptions {
   readonly issuer?: string | undefined;
   /** The identifier of the API, `aud` in its tokens. Defaults to `https://api.invalid`. */
   readonly audience?: string | undefined;
+  /** Claims of every token, such as those that a schema of the API requires. Those of `token()` replace them. Defaults to none. */
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
   /** The RSA key that signs tokens, as a private JWK, whose `kid` defaults to `test`. Defaults to a new key. */
   readonly key?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -65,10 +69,11 @@ const defaults = { issuer: 'https://issuer.invalid/', audience: 'https://api.inv
  * const guard = createGuard(issuer.options);
  * const authorization = `Bearer ${await issuer.token({ sub: 'ada', scope: 'read:reports' })}`;
  * const result = await guard.check(new Request('https://api.invalid/reports', { headers: { authorization } }));
- * @throws {TypeError} `key` is not a private RSA key as a JWK
+ * @throws {TypeError} an option is unknown or mistyped, or `key` is not a private RSA key as a JWK
  */
 export async function createTestIssuer(given: TestIssuerOptions = {}): Promise<TestIssuer> {
-  const { issuer = defaults.issuer, audience = defaults.audience, key = {} } = given;
+  checkGiven(given);
+  const { issuer = defaults.issuer, audience = defaults.audience, claims: common = {}, key = {} } = given;
   const { kid = 'test' } = key;
   const privateKey = given.key === undefined ? createKey('RS256') : privateKeyOf(key);
   const signer = createSigner('RS256', privateKey);
@@ -84,7 +89,7 @@ export async function createTestIssuer(given: TestIssuerOptions = {}): Promise<T
       const cnf = boundTo === undefined ? undefined : boundTo === 'dpop' ? { jkt } : await bindToCertificate(boundTo);
       const good = { iss: issuer, aud: audience, sub: 'test', iat, exp: iat + lifetimeSeconds, cnf };
       const { sign } = forged ? createSigner('RS256') : signer;
-      return sign({ typ: 'at+jwt', kid, ...header }, { ...good, ...claims });
+      return sign({ typ: 'at+jwt', kid, ...header }, { ...good, ...common, ...claims });
     },
     async proof({ method, url }, token, { nonce } = {}) {
       const ath = await sha256(token);
@@ -93,6 +98,23 @@ export async function createTestIssuer(given: TestIssuerOptions = {}): Promise<T
       return prover.sign({ typ: 'dpop+jwt', jwk: prover.jwk }, claims);
     },
   };
+}
+
+const optionChecks: Readonly<Record<keyof TestIssuerOptions, (value: unknown) => boolean>> = {
+  issuer: isText,
+  audience: isText,
+  claims: isJsonObject,
+  key: isJsonObject,
+};
+
+function checkGiven(given: unknown): void {
+  const fail = (fault: string) => new TypeError(`Cannot create an issuer for tests: ${fault}`);
+  if (!isJsonObject(given))
+    throw fail('its options must be an object, such as { audience: "https://api.example.com" }');
+  for (const [name, isValid] of Object.entries(optionChecks))
+    if (given[name] !== undefined && !isValid(given[name])) throw fail(`${name} is not valid`);
+  const unknown = namesIn(given).find((name) => !(name in optionChecks));
+  if (unknown !== undefined) throw fail(describeUnknown(unknown, Object.keys(optionChecks)));
 }
 
 function privateKeyOf(jwk: object): KeyObject {

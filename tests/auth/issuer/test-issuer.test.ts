@@ -80,6 +80,30 @@ describe('createTestIssuer()', () => {
     test(`throws for ${what} as its key`, () =>
       expect(createTestIssuer({ key: { ...key } })).rejects.toThrow(/^Cannot create an issuer for tests: key must/));
 
+  test('takes the issuer, the audience and claims of every token', async () => {
+    const given = { issuer: 'https://other.invalid/', audience: 'https://other-api.invalid', claims: { org: '42' } };
+    const other = await createTestIssuer(given);
+    const { issuer: iss, audience: aud } = given;
+    expect(decodeJwt(await other.token({ sub: 'ada' }))).toMatchObject({ iss, aud, org: '42', sub: 'ada' });
+    expect(decodeJwt(await other.token({ org: '43' })).org).toBe('43');
+    const { check } = createGuard({ issuer: [issuer.options, other.options] });
+    for (const { token } of [issuer, other])
+      expect(await check(new Request(publicUrl, { headers: bearer(await token()) }))).toMatchObject({ scopes: [] });
+  });
+
+  test.each([
+    ['audiences is not an option. Did you mean audience?', { audiences: 'a' }],
+    ['issuer is not valid', { issuer: '' }],
+    ['issuer is not valid', { issuer: ['https://a.invalid/'] }],
+    ['claims is not valid', { claims: [] }],
+    ['must be an object', 'https://issuer.invalid/'],
+    ['must be an object', null],
+  ])('throws a TypeError: %s', (message, given) =>
+    expect(createTestIssuer(given as object)).rejects.toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) }),
+    ),
+  );
+
   test('has an issuer that no server can have, and publishes no private key', () => {
     expect(new URL(issuer.options.issuer).hostname).toEndWith('.invalid');
     for (const key of issuer.options.keys.keys)
