@@ -62,7 +62,6 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
 
 /** Reads a copy, because the handler gets the request that the guard has checked. */
 async function readBody(request: Request, maxBytes: number): Promise<string | undefined> {
-  if (Number(request.headers.get('content-length')) > maxBytes) return undefined;
   const { body } = request.clone();
   return body ? readText(body, maxBytes) : '';
 }

@@ -71,7 +71,6 @@ async function readBody(incoming: RoutedRequest, maxBytes: number): Promise<unkn
     const { body } = incoming;
     return body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
   }
-  if (Number(incoming.headers['content-length']) > maxBytes) return undefined;
   // Otherwise the connection would end with the iterator, before the response.
   const text = await readText(incoming.iterator({ destroyOnReturn: false }), maxBytes);
   if (text === undefined) incoming.resume();
