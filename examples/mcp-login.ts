@@ -13,6 +13,8 @@ const provider = new Provider(issuer, {
   cookies: { keys: [crypto.randomUUID()] },
   scopes: ['openid', 'offline_access', ...SCOPE.split(' ')],
   clientBasedCORS: () => true,
+  // Clients refresh once for each request that gets a 401. Of several at once, all but the first would be refused.
+  rotateRefreshToken: false,
   findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
   features: {
     devInteractions: { enabled: true },
