@@ -1,5 +1,5 @@
 import { requireGuard } from './guard/guard.ts';
-import { isForCaches } from './guard/rejection.ts';
+import { isForCaches, nonceHeaders } from './guard/rejection.ts';
 import { isThrown } from './guard/rejection-error.ts';
 import type { IncomingRequest } from './node/incoming.ts';
 import { authenticate, authOf as authOfIncoming } from './node/require-token.ts';
@@ -56,7 +56,7 @@ export function requireToken(
   return async ({ raw }, reply) => {
     const result = await authenticate(guard, raw, requirements, throws);
     if ('claims' in result) {
-      if (result.dpopNonce !== undefined) reply.header('DPoP-Nonce', result.dpopNonce);
+      if (result.dpopNonce !== undefined) for (const header of nonceHeaders(result.dpopNonce)) reply.header(...header);
       return undefined;
     }
     reply.code(result.status);

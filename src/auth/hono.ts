@@ -1,7 +1,7 @@
 import type { Context, Env, Input, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { requireAccepted, requireGuard } from './guard/guard.ts';
-import { isForCaches } from './guard/rejection.ts';
+import { isForCaches, nonceHeaders } from './guard/rejection.ts';
 import { isThrown } from './guard/rejection-error.ts';
 import type {
   Anonymous,
@@ -64,7 +64,7 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
     }
     context.set('protected-api', result);
     await next();
-    if (result.dpopNonce !== undefined) context.header('DPoP-Nonce', result.dpopNonce);
+    if (result.dpopNonce !== undefined) for (const header of nonceHeaders(result.dpopNonce)) context.header(...header);
     return undefined;
   };
 }

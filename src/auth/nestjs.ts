@@ -1,6 +1,6 @@
 import { type CanActivate, createParamDecorator, type ExecutionContext, HttpException } from '@nestjs/common';
 import { requireGuard } from './guard/guard.ts';
-import { isForCaches } from './guard/rejection.ts';
+import { isForCaches, nonceHeaders } from './guard/rejection.ts';
 import type { RejectionError } from './guard/rejection-error.ts';
 import { createPolicyReader } from './guard/requirements.ts';
 import type { IncomingRequest } from './node/incoming.ts';
@@ -39,7 +39,7 @@ export function tokenGuard(guard: Guard<object>, requirements: CheckRequirements
       try {
         for (const each of all) {
           const { dpopNonce } = await checkIncoming(guard, request, undefined, each);
-          if (dpopNonce !== undefined) setHeader(response, 'dpop-nonce', dpopNonce);
+          if (dpopNonce !== undefined) for (const header of nonceHeaders(dpopNonce)) setHeader(response, ...header);
         }
         return true;
       } catch (error) {

@@ -506,7 +506,7 @@ export interface Authentication<AcceptedClaims extends object = Claims> {
   readonly scopes: readonly string[];
   /**
    * The nonce for the next proof of the client (RFC 9449 §8.2), which `requireToken` and the Elysia plugin send. If you call `check`
-   * yourself, set the header `DPoP-Nonce` of your response to it. Undefined unless it is due: when the nonce that was used is older
+   * yourself, set the header `DPoP-Nonce` of your response to it, and `Cache-Control` to `no-store`. Undefined unless it is due: when the nonce that was used is older
    * than half of `dpopProofMaxAgeSeconds`.
    */
   readonly dpopNonce: string | undefined;

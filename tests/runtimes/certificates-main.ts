@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { createServer, request } from 'node:https';
+import { Agent, createServer, request } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { createAdaptorServer } from '@hono/node-server';
 import express from 'express';
@@ -53,8 +53,12 @@ for (const [door, create] of Object.entries(doors))
     const guard = createGuard({ ...issuer.options, clientCertificate, onRefused });
     const server = createServer(tls, await create(guard));
     const port = await listen(server);
-    for (const client of [identity('a'), identity('b'), {}]) {
-      const options = { ...client, port, host: '127.0.0.1', rejectUnauthorized: false, agent: false };
+    // The second request resumes the session of the first.
+    const [first, ...others] = [identity('a'), identity('b'), {}].map(
+      (client) => new Agent({ ...client, rejectUnauthorized: false }),
+    );
+    for (const agent of [first, first, ...others]) {
+      const options = { agent, port, host: '127.0.0.1' };
       const sent = request({ ...options, headers: { authorization } }).end();
       const [response] = (await once(sent, 'response')) as [IncomingMessage];
       response.resume();

@@ -3,6 +3,7 @@
  * hook of the route. The second lock, the hooks, does not rely on it.
  */
 
+import { nonceHeaders } from '../guard/rejection.ts';
 import { attempt, isPromise, whenSettled } from '../values/promises.ts';
 import { pathOf } from '../values/text.ts';
 import { forbidStoring, varyByToken, withHeader } from './caching.ts';
@@ -30,7 +31,7 @@ function decide(context: Context, plan: Plan): Response | undefined | Promise<Re
       if (isPromise(pending)) unaccepted.delete(context);
       accept(request, { plan, accepted: checked });
       const nonce = plan.hasProofs ? checked.find((accepted) => accepted?.dpopNonce)?.dpopNonce : undefined;
-      if (nonce !== undefined) set.headers['dpop-nonce'] = nonce;
+      if (nonce !== undefined) Object.assign(set.headers, Object.fromEntries(nonceHeaders(nonce)));
       return undefined;
     },
     failWith,
@@ -65,7 +66,11 @@ export function gateRoute(instance: Instance, route: Route, stores: readonly Sto
         // What Elysia compiles for a handler that sets no header sends none.
         const nonce = plan.hasProofs && context.set.headers['dpop-nonce'];
         if (!nonce) return response;
-        return whenSettled(response, (sent) => withHeader(sent, (headers) => headers.set('dpop-nonce', String(nonce))));
+        return whenSettled(response, (sent) =>
+          withHeader(sent, (headers) => {
+            for (const header of nonceHeaders(String(nonce))) headers.set(...header);
+          }),
+        );
       },
       (error) => instance.handleError(context, error),
     );

@@ -1,3 +1,4 @@
+import { nonceHeaders } from '../guard/rejection.ts';
 import type { Anonymous, Authentication, CheckRequirements, Guard, GuardRequest } from '../types.ts';
 import { pathOf } from '../values/text.ts';
 import { authInfoOf, type McpAuthInfo } from './auth-info.ts';
@@ -95,7 +96,7 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
     const isDecided = first.claims ? scope.length === 0 : messages.every(isPublic);
     const auth = isDecided ? first : await check(scope.length > 0 ? { scope } : undefined);
     if (!('claims' in auth)) return unauthorized(auth);
-    if (auth.dpopNonce !== undefined) setHeader('DPoP-Nonce', auth.dpopNonce);
+    if (auth.dpopNonce !== undefined) for (const header of nonceHeaders(auth.dpopNonce)) setHeader(...header);
     const isStream = method === 'GET' || messages.some((each) => each.method === 'subscriptions/listen');
     const authInfo = auth.claims && { ...authInfoOf<object>(auth), resource: new URL(resource) };
     const endsAtMs = authInfo && isStream ? (authInfo.expiresAt + clockToleranceSeconds) * 1000 : undefined;

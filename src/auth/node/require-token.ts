@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import { requireAccepted, requireGuard } from '../guard/guard.ts';
-import { isForCaches } from '../guard/rejection.ts';
+import { isForCaches, nonceHeaders } from '../guard/rejection.ts';
 import { isThrown } from '../guard/rejection-error.ts';
 import type {
   Anonymous,
@@ -143,7 +143,8 @@ export function authOf(request: IncomingRequest, options?: OptionalAuth) {
 
 /** Sends the nonce for the client's next proof with the response, if one is due. */
 function offerNonce({ dpopNonce }: Authentication<object> | Anonymous, response: OutgoingResponse): void {
-  if (dpopNonce !== undefined && !response.headersSent) response.setHeader('DPoP-Nonce', dpopNonce);
+  if (dpopNonce === undefined || response.headersSent) return;
+  for (const [name, value] of nonceHeaders(dpopNonce)) response.setHeader(name, value);
 }
 
 /**

@@ -37,7 +37,11 @@ describe('resourceServer()', () => {
     ['responses that is not a boolean', () => guard({}, { responses: null }), 'responses must be true or false'],
     ['a wrong option of a guard', () => resourceServer({ ...offline(), tokenCacheSize: -1 }), 'tokenCacheSize must'],
     ['claims of null', () => resourceServer({ ...offline(), claims: null as never }), 'claims must be'],
-    ['a copy of a guard', () => resourceServer({ ...createGuard(offline()) }), 'two copies of protected-api are installed'],
+    [
+      'a copy of a guard',
+      () => resourceServer({ ...createGuard(offline()) }),
+      'two copies of protected-api are installed',
+    ],
     ['a misspelt option', () => guard({}, { optionl: true }), 'optionl is not an option of the plugin'],
     ['an inherited misspelt option', () => guard({}, Object.create({ optionl: 1 })), 'optionl is not an option'],
   ])('is a TypeError with %s', (_, create, message) => {

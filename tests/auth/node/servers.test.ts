@@ -206,6 +206,8 @@ for (const [name, create] of servers)
         const response = await send('GET /nonces', `Authorization: DPoP ${bound}`, `DPoP: ${dpop}`);
         const next = response.headers.get('dpop-nonce');
         assert.deepEqual([response.status, next !== null], [200, isOffered]);
+        const caching = isOffered ? 'no-store' : 'public, max-age=300';
+        assert.equal(response.headers.get('cache-control'), caching);
         const used = await proof('/nonces', { nonce: next });
         const again = await send('GET /nonces', `Authorization: DPoP ${bound}`, `DPoP: ${used}`);
         assert.equal(again.status, isOffered ? 200 : 401);

@@ -25,6 +25,7 @@ describe('createBindingCheck()', () => {
     ['Bearer', null, 'token_bound'],
     ['Bearer', {}, 'token_bound'],
     ['Bearer', [certified], 'token_bound'],
+    ['Bearer', JSON.stringify(certified), 'token_bound'],
     ['Bearer', certified, 'token_bound', undefined],
     ['Bearer', { 'x5t#S256': certificate('b').thumbprint }, 'token_bound', 'certificate_mismatch'],
     ['Bearer', { 'x5t#S256': 1 }, 'token_bound', 'certificate_mismatch'],

@@ -108,6 +108,7 @@ describe('the option dpopNonceSecret', () => {
         const headers = { authorization: `DPoP ${token}`, dpop };
         const response = await app.handle(new Request(url, { method, headers }));
         expect([response.status, response.headers.has('dpop-nonce')]).toEqual([200, isOffered]);
+        expect(response.headers.get('cache-control')).toBe(isOffered ? 'no-store' : null);
       }
     });
 

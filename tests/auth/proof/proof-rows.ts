@@ -86,6 +86,7 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
       `${target.url}?x=1#y`,
     ]),
     at('the case of percent-encoding', `${publicUrl}/a%3ab%C3%a9`, 'http://x/a%3Ab%c3%A9?q'),
+    at('an address with an encoded @', `${publicUrl}/users/ada%40example.com`, 'http://x/users/ada%40example.com'),
     at('a caret, which Bun encodes', `${publicUrl}/a^b`, 'http://x/a%5Eb'),
     at('an encoded caret', `${publicUrl}/a%5eb`, 'http://x/a^b'),
     at('a path that ends in dots', `${publicUrl}/a/b/..`, 'http://x/a/'),
