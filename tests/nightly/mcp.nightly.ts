@@ -11,6 +11,7 @@ import { installLocked } from '../support/installed-package.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { bearer, mintToken } from '../support/mint.ts';
 import { readText, root } from '../support/repository.ts';
+import { runWorker } from '../support/worker.ts';
 
 const folder = startedFor(() => installLocked('nightly'));
 const guide = await readText('docs/guides/mcp.md');
@@ -89,6 +90,32 @@ describe.each(Object.keys(servers) as (keyof typeof servers)[])('a tool of %s th
     expect(Date.now() - begin).toBeGreaterThan(14_000);
     await client.close();
   });
+});
+
+test('the start page runs on Cloudflare Workers, without modules of Node.js', async () => {
+  const PORT = String(await freePort());
+  const url = `http://localhost:${PORT}/mcp`;
+  const issuer = await developmentIssuer(url);
+  const file = join(root, 'dist/mcp-worker.ts');
+  const text = startPage
+    .replace('http://localhost:4010/', issuer.issuer)
+    .replaceAll('3010', PORT)
+    .replace(/^import .*node-server.*\n/m, '')
+    .replace(/^serve\(.*\n/m, 'export default { fetch };');
+  await Bun.write(file, text);
+  const worker = await runWorker(file, { PORT });
+  await untilReachable(url, worker);
+  const send = async (authorization = {}) => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read-notes' } };
+    const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+    const init = { method: 'POST', headers: { ...headers, ...authorization }, body: JSON.stringify(message) };
+    const response = await fetch(`http://127.0.0.1:${PORT}/mcp`, init);
+    return `${response.status} ${await response.text()}`;
+  };
+  const responses = [await send(), await send(bearer(await issuer.token()))];
+  expect(responses).toEqual([expect.stringMatching(/^401 /), expect.stringMatching(/^200 .*You are reader/s)]);
+  worker.signal('SIGKILL');
+  await Promise.all([worker.finished, issuer.close()]);
 });
 
 /** The MCP servers of docs/guides/mcp.md that need a framework: the block of the page, and what another page shows. */
