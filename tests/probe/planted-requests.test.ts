@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, setSystemTime, test } from 'bun:test';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { ProbeOptions } from '../../src/probe/index.ts';
 import { startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
@@ -24,15 +24,26 @@ const clock = {
 };
 afterAll(() => void setSystemTime());
 
-/** Serves a function by node:http, which shows names and paths as they came. */
+/** Serves a function by node:http, which shows names, paths and upgrades as they came. */
 async function served(handler: Handler) {
-  const server = createServer(async ({ method, url = '', rawHeaders, headers }, response) => {
+  const answer = async ({ method, url = '', rawHeaders, headers }: IncomingMessage) => {
     const given = Object.entries(headers).flatMap(([name, value]) =>
       typeof value === 'string' ? [[name, value]] : [],
     );
     const all = [...given, ['x-names', rawHeaders.join()], ['x-url', url]] as [string, string][];
-    const answer = await handler(new Request(audience + url, { method: String(method), headers: all }));
-    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+    return handler(new Request(audience + url, { method: String(method), headers: all }));
+  };
+  const server = createServer(async (request, response) => {
+    const given = await answer(request);
+    response.writeHead(given.status, Object.fromEntries(given.headers)).end(await given.text());
+  });
+  server.on('upgrade', async (request, socket) => {
+    const { ok, status } = await answer(request);
+    socket.end(
+      ok
+        ? 'HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+        : `HTTP/1.1 ${status} X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+    );
   });
   return { url: `http://127.0.0.1:${await listen(server)}/reports`, close: () => server.close() };
 }

@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test';
+import { createServer } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { discoverToken } from '../../src/probe/command/fetch-token.ts';
-import type { Raw } from '../../src/probe/http/network.ts';
+import { overNetwork, type Raw } from '../../src/probe/http/network.ts';
 import { createSender } from '../../src/probe/http/sender.ts';
 import { serve } from '../support/fixture.ts';
+import { listen } from '../support/raw-http.ts';
 
 const start = Date.parse('2026-01-01T00:00:00Z');
 const get = (url: string) => ({ id: 'control', method: 'GET', url, headers: [] });
@@ -79,6 +82,44 @@ test.each([
   },
   9000,
 );
+
+test('overNetwork() ends while a proxy refuses to connect again and again', async () => {
+  const ended = new AbortController();
+  const proxy = createServer().on('connect', (_, socket) => {
+    ended.abort();
+    socket.destroy();
+  });
+  process.env.HTTPS_PROXY = `http://127.0.0.1:${await listen(proxy)}`;
+  await expect(overNetwork(get('https://api.example.test/'), ended.signal, 1)).rejects.toThrow();
+  Reflect.deleteProperty(process.env, 'HTTPS_PROXY');
+  proxy.close();
+});
+
+/** Switches protocols, though nobody asked for it in the second request. */
+const upgraded = [
+  ['Connection', 'Upgrade'],
+  ['Upgrade', 'websocket'],
+  ['Sec-WebSocket-Version', '13'],
+] as const;
+test.each([
+  ['reads a response 101 to an upgrade', upgraded, [101]],
+  ['reads a refusal of an upgrade', upgraded, [401]],
+  ['ends at a response 101 that nobody asked for', [], []],
+] as const)('overNetwork() %s', async (_, headers, statuses) => {
+  const [status = 101] = statuses;
+  const switching = `HTTP/1.1 ${status} X\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+  const server = createTcpServer((socket) => {
+    socket.once('data', () => socket.write(status === 101 ? switching : 'HTTP/1.1 401 X\r\nContent-Length: 0\r\n\r\n'));
+  });
+  const url = `http://127.0.0.1:${await listen(server)}/`;
+  const sent = overNetwork({ ...get(url), headers }, new AbortController().signal, 1);
+  const found = await sent.then(
+    (response) => [response.status],
+    () => [],
+  );
+  expect(found).toEqual([...statuses]);
+  server.close();
+});
 
 test.each([
   ['another issuer', { issuer: 'https://other.example.test/' }, 'no metadata of '],

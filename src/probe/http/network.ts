@@ -61,8 +61,11 @@ function receiving(
   const decoder = new TextDecoder();
   let [text, status] = ['', 0];
   let headers = new Headers();
-  let end = () => {};
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  // Until there is a connection, there is nothing to abort: undici may ask a proxy again and again.
+  let abort = (why: Error) => settle(why);
+  const end = () => abort(new Error(tooLate));
+  let timer = setTimeout(end, responseTimeoutMs);
+  signal.addEventListener('abort', end);
   const settle = (why?: unknown) => {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);
@@ -71,9 +74,7 @@ function receiving(
   };
   return {
     onRequestStart(controller) {
-      end = () => controller.abort(new Error(tooLate));
-      signal.addEventListener('abort', end);
-      timer = setTimeout(end, responseTimeoutMs);
+      abort = (why) => controller.abort(why);
     },
     onRequestUpgrade(_, received, given, socket) {
       socket.destroy();

@@ -56,6 +56,8 @@ export const cacheRows = requests(
         const before = await trial.send({ token: { claims: { sub: first } } });
         const { text, words, outcome } = await trial.send({ token: { claims: { sub: second } } });
         if (before.outcome === 'unclear' || outcome === 'unclear') return { verdict: 'inconclusive', got: words };
+        if (before.outcome === 'refused')
+          return { verdict: 'skipped', got: 'The API knows its subjects, and refuses others' };
         // An API may list those who called it.
         const isOther = (text.includes(first) || text.includes(controlSubject)) && !text.includes(second);
         return isOther

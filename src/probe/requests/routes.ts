@@ -56,8 +56,13 @@ export const routeRows = [
         ),
       },
       dots: {
-        sent: 'the path behind a public-looking folder and two dots, without a token',
-        ...near((it) => `/public/..${it}`),
+        sent: 'the path behind a folder and two dots, plain or encoded, without a token',
+        ...near(
+          (it) => `/public/..${it}`,
+          (it) => `/public/%2e%2e${it}`,
+          (it) => `/public/..%2f${it.slice(1)}`,
+          (it) => `/public/..%5c${it.slice(1)}`,
+        ),
       },
       query: {
         sent: 'queries with words of public routes, without a token',

@@ -235,5 +235,5 @@ export const passing: Readonly<Partial<Record<RequestRow, Planted>>> = {
   'elsewhere-session': adding({ 'set-cookie': 'sid=1; HttpOnly' }, isGood),
 };
 
-/** Rows whose requests a function does not see as they are sent: names of headers, and paths with two dots. */
-export const overNetwork: ReadonlySet<RequestRow> = new Set(['scheme-name-any-case', 'path-dots']);
+/** Rows whose requests a function does not see as they are sent: names of headers, paths with two dots, upgrades. */
+export const overNetwork: ReadonlySet<RequestRow> = new Set(['scheme-name-any-case', 'path-dots', 'no-token-upgrade']);
