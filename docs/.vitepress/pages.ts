@@ -17,7 +17,10 @@ const linksOf = (folder: string) =>
 
 /** The pages of each section that people write, in reading order. */
 export const sections: Readonly<Record<string, readonly string[]>> = {
-  Start: ['index', ...inFolder('start', 'install elysia hono express fastify nestjs koa fetch workers nextjs mcp')],
+  Start: [
+    'index',
+    ...inFolder('start', 'install elysia hono express fastify nestjs koa fetch workers nextjs full-stack graphql mcp'),
+  ],
   Issuers: ['issuers/index', ...linksOf('issuers')],
   'Your token': ['explain', 'troubleshooting'],
   Requirements: inFolder('guides', 'scopes step-up owners users typed-claims optional-tokens'),

@@ -140,13 +140,12 @@ function exchangeOf(context: ExecutionContext) {
   throw new TypeError(`Cannot check a call of the type ${type}: it has no request. ${hint}`);
 }
 
-const graphqlCodes: Readonly<Record<number, string>> = { 400: 'BAD_REQUEST', 401: 'UNAUTHENTICATED', 403: 'FORBIDDEN' };
-
 const setHeader = (response: Carrier = {}, ...named: [name: string, value: string]) =>
   (response.setHeader ?? response.header)?.call(response, ...named);
 
 /** Returns the exception for a rejection, whose headers it sets on the response. */
-function exceptionFor({ body, headers, message, status }: RejectionError, type: string, response: Carrier = {}) {
+function exceptionFor(rejection: RejectionError, type: string, response: Carrier = {}) {
+  const { body, extensions, headers, message, status } = rejection;
   const earlier = Object(response.getHeaders?.());
   for (const name of Object.keys(earlier).filter(isForCaches)) response.removeHeader?.(name);
   for (const [name, value] of Object.entries(headers)) {
@@ -155,6 +154,5 @@ function exceptionFor({ body, headers, message, status }: RejectionError, type: 
     if (name !== 'content-type' || type === 'http') setHeader(response, name, own);
   }
   const exception = new HttpException(isJsonObject(body) ? body : String(body), status);
-  // GraphQL servers show the extensions of an exception.
-  return Object.assign(exception, { message, extensions: { code: graphqlCodes[status] ?? 'SERVICE_UNAVAILABLE' } });
+  return Object.assign(exception, { message, extensions });
 }

@@ -21,9 +21,17 @@ export function remembered(rejection: Response, known: Sent): Response {
   return rejection;
 }
 
+const graphqlCodes = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHENTICATED',
+  403: 'FORBIDDEN',
+  405: 'BAD_REQUEST',
+  503: 'SERVICE_UNAVAILABLE',
+} as const;
+
 /**
  * The rejection of a request, as `guard.requireToken` throws it. Hono, Koa, Express, Fastify and h3 read `getResponse()`, or
- * `status`, `statusCode`, `headers` and `expose`. It contains no part of a token.
+ * `status`, `statusCode`, `headers` and `expose`, and GraphQL servers `extensions`. It contains no part of a token.
  */
 export class RejectionError extends Error {
   override readonly name = 'RejectionError';
@@ -39,6 +47,8 @@ export class RejectionError extends Error {
   readonly body: unknown;
   /** Says that the message, a constant description, may be sent to clients. */
   readonly expose = true;
+  /** What GraphQL servers show of an error. */
+  readonly extensions: { readonly code: string };
   readonly #text: string;
 
   /** @param text the body of the rejection */
@@ -49,6 +59,7 @@ export class RejectionError extends Error {
     this.statusCode = rejection.status;
     this.headers = Object.freeze(Object.fromEntries(rejection.headers));
     this.body = isJson ? JSON.parse(text) : text;
+    this.extensions = Object.freeze({ code: graphqlCodes[refusals[reason].status] });
     this.#text = text;
   }
 

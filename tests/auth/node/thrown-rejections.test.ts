@@ -57,6 +57,7 @@ describe('createGuard().requireToken()', () => {
       status: 403,
       statusCode: 403,
       expose: true,
+      extensions: { code: 'FORBIDDEN' },
       headers: Object.fromEntries(rejection.headers),
       body: { error: 'insufficient_scope', error_description: message },
     });
