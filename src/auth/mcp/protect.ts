@@ -41,6 +41,7 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
   if (typeof handler !== 'function')
     throw new TypeError('Cannot set up an MCP endpoint: the handler must be a function');
   return async (request) => {
+    if (request.bodyUsed) throw new TypeError('Cannot read a message: the body of the request was already read');
     const added = new Headers();
     const result = await decide({
       request,

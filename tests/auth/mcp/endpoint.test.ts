@@ -162,7 +162,8 @@ describe.each(doors)('%s', (name, door) => {
     const preflight = await send({ method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get('access-control-allow-methods')).toBe('GET, POST, DELETE');
-    expect(preflight.headers.get('access-control-allow-headers')).toContain('Authorization');
+    // The wildcard includes what MCP clients send, but not Authorization.
+    expect(preflight.headers.get('access-control-allow-headers')).toBe('Content-Type, Authorization, *');
     for (const token of ['none', 'plain', 'reader'] as const) {
       const { headers } = await send({ body: list, token: tokens[token], headers: { origin } });
       expect(headers.get('access-control-allow-origin')).toBe(origin);
@@ -207,8 +208,12 @@ describe.each(doors)('%s', (name, door) => {
   test('gives no stream to a request without a token', async () => {
     await using served = await door({ publicTools: ['look'], sessions: true });
     const send = senderTo(served);
-    const responses = [await send({ method: 'GET' }), await send({ method: 'GET', token: tokens.reader })];
-    expect(responses.map(({ status }) => status)).toEqual([405, 200]);
+    const responses = [
+      await send({ method: 'GET' }),
+      await send({ method: 'GET', token: tokens.reader }),
+      await send({ method: 'GET', token: tokens.expired }),
+    ];
+    expect(responses.map(({ status }) => status)).toEqual([405, 200, 401]);
     expect(responses[0]?.headers.get('allow')).toBe('POST');
   });
 
@@ -239,6 +244,12 @@ test('a tool that is inherited has its scope, and a request without a host gets 
   // On Bun, the URL of a request with an invalid host is only a path.
   const broken = Object.defineProperty(new Request(resource), 'url', { value: '/mcp' });
   expect((await send(broken)).status).toBe(404);
+});
+
+test('protectMcp() throws for a request whose body the application has read', async () => {
+  const request = new Request(resource, { method: 'POST', body: '{}' });
+  await request.text();
+  await expect(protectMcp(guardFor(), {}, () => new Response())(request)).rejects.toThrow('was already read');
 });
 
 describe('protectMcp() and requireMcp() reject', () => {
