@@ -25,6 +25,14 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
       else fixed.set(method, (fixed.get(method) ?? new Map<string, string>()).set(sent, path));
     }
 
+  const methods = [...new Set(routes.map(({ method }) => method))];
+  /** The patterns of paths whose route does not depend on the method, because no pattern with parameters matches them. */
+  const alone = new Map(
+    [...fixed.values()].flatMap((paths) =>
+      [...paths].filter(([sent]) => !methods.some((method) => patterns.find(method, sent))),
+    ),
+  );
+
   /** Returns the pattern of the route for such a request, or undefined if there is none. */
   const find = (method: string, path: string) => {
     const candidates = asked[method] ?? [method, 'ALL'];
@@ -51,9 +59,9 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
     return methods.length > 0 && find('OPTIONS', path) !== undefined ? [...methods, 'OPTIONS'] : methods;
   };
   /** Returns the route pattern for a request, even if its path does not allow the method. */
-  const routeOf = ({ method, url }: Request): string | undefined => {
-    const path = sentPathOf(url);
-    return find(method, path) ?? find(methodsOf(path)[0] ?? method, path);
+  const routeOf = (request: Request): string | undefined => {
+    const path = sentPathOf(request.url);
+    return alone.get(path) ?? find(request.method, path) ?? find(methodsOf(path)[0] ?? request.method, path);
   };
   return { find, methodsOf, allowedFor, routeOf };
 }
