@@ -13,6 +13,7 @@ import { createService, type Service } from './service.ts';
 import { type Settings, withoutSecrets } from './settings.ts';
 
 type Server = Bun.Server<undefined>;
+type ListenOptions = Pick<Settings, 'idleTimeoutSeconds' | 'reusePort'>;
 
 /** Listens, and serves until a signal ends the process. */
 export async function serve(settings: Settings, hasColour: boolean): Promise<void> {
@@ -22,12 +23,11 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   keptOverReloads.stop?.();
   endOnFatalError(log);
 
-  const { host: hostname, port, metricsHost, metricsPort, reusePort, idleTimeoutSeconds: idleTimeout } = settings;
-  const server = listen(log, 'PORT', { hostname, port, reusePort, idleTimeout });
+  const { host, port, metricsHost, metricsPort, idleTimeoutSeconds } = settings;
+  const server = listen(log, 'PORT', host, port, settings);
+  const only = { idleTimeoutSeconds, reusePort: false };
   const metricsServer =
-    metricsPort === undefined
-      ? undefined
-      : listen(log, 'METRICS_PORT', { hostname: metricsHost, port: metricsPort, idleTimeout });
+    metricsPort === undefined ? undefined : listen(log, 'METRICS_PORT', metricsHost, metricsPort, only);
   for (const { message, ...warning } of settings.warnings) log.warn(warning, message);
   const options = settings.optionsAt(server.port ?? port);
   const { publicUrl: origin = '' } = options;
@@ -77,25 +77,15 @@ const listenFailures: Readonly<Record<string, (port: string, host: string) => st
   EADDRNOTAVAIL: (_, host) => `the address does not belong to this machine. Change ${host}`,
 };
 
-/** Where a listener listens, as `Bun.serve` takes it. */
-interface Address {
-  readonly hostname: string;
-  readonly port: number;
-  readonly reusePort?: boolean;
-  readonly idleTimeout: number;
-}
-
 /**
  * Returns a listener.
  * @param id the setting that has the port, by which Bun finds the listener again after a reload
  */
-function listen(log: Log, id: 'PORT' | 'METRICS_PORT', address: Address) {
-  const { hostname, port, reusePort = false } = address;
+function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: number, options: ListenOptions) {
+  const { idleTimeoutSeconds: idleTimeout, reusePort } = options;
   try {
     return Bun.serve({
-      id,
-      ...address,
-      reusePort,
+      ...{ id, hostname, port, reusePort, idleTimeout },
       development: false,
       maxRequestBodySize: maxRequestBytes,
       // Replaced below. The listener comes first, because the development issuer needs to know its port.

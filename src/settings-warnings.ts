@@ -53,6 +53,7 @@ export function findWarnings(
 ): readonly SettingsWarning[] {
   const isIgnored = (name: string) => isDevelopment && Boolean(environment[name]);
   const isAlone = dpop !== 'off' && redisUrl === undefined;
+  const isShort = idleTimeoutSeconds < jwksTimeoutSeconds + 4;
   const isUnused = (name: string) => dpop === 'off' && Boolean(environment[name]);
   const isOpen =
     requiredClaims.tid === undefined && issuer.some((each) => typeof each === 'string' && each.includes('{tenantid}'));
@@ -60,11 +61,7 @@ export function findWarnings(
     [jwksAllowHttp, 'JWKS_ALLOW_HTTP', ': an attacker on the network can replace keys fetched over http'],
     [reusePort && isAlone, 'REUSE_PORT', ' without REDIS_URL: every process accepts the same DPoP proof once'],
     // Bun closes a connection up to four seconds early, also one on which a response is pending.
-    [
-      idleTimeoutSeconds < jwksTimeoutSeconds + 4,
-      'IDLE_TIMEOUT_SECONDS',
-      ' to less than four seconds above JWKS_TIMEOUT_SECONDS: connections can close while requests wait for keys',
-    ],
+    [isShort, 'IDLE_TIMEOUT_SECONDS', ' too close to JWKS_TIMEOUT_SECONDS: connections close while requests wait'],
     [isOpen, 'ISSUER', ' for all tenants, but REQUIRED_CLAIMS has no tid: tokens of every tenant are accepted'],
     ...ofDpop.map((name) => [isUnused(name), name, ', but has no effect, because DPOP is off'] as const),
   ] as const;

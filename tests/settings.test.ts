@@ -167,7 +167,7 @@ describe('warnings', () => {
     [
       'a connection that closes early',
       { IDLE_TIMEOUT_SECONDS: '10', JWKS_TIMEOUT_SECONDS: '7' },
-      /^IDLE_TIMEOUT_SECONDS is set to less than four/,
+      /^IDLE_TIMEOUT_SECONDS is set too close to JWKS/,
     ],
     ['one that does not', { IDLE_TIMEOUT_SECONDS: '10', JWKS_TIMEOUT_SECONDS: '6' }, undefined],
     ['all tenants', tenants, /^ISSUER is set for all tenants, but REQUIRED_CLAIMS has no tid: tokens of every tenant/],

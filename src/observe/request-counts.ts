@@ -11,13 +11,6 @@ interface RouteCounts {
   sumSeconds: number;
 }
 
-/** A value as prom-client's registries exchange them. */
-interface Value {
-  readonly labels: Readonly<Record<string, string | number>>;
-  readonly value: number;
-  readonly metricName?: string;
-}
-
 const increase = <Key>(counts: Map<Key, number>, key: Key, by = 1) => counts.set(key, (counts.get(key) ?? 0) + by);
 
 /**
@@ -36,11 +29,6 @@ export function createRequestCounts() {
     return counts;
   }
 
-  const requestValues = (): readonly Value[] =>
-    [...routes].flatMap(([route, { byStatus }]) =>
-      [...byStatus].map(([status, value]) => ({ labels: { route, status }, value })),
-    );
-
   return {
     /** Makes a status of a route start at 0. */
     expectStatus: (route: string, status: number) => void increase(countsOf(route).byStatus, status, 0),
@@ -58,29 +46,30 @@ export function createRequestCounts() {
     /** Returns a registry of three metrics with these names and texts. */
     toRegistry(described: Readonly<Record<'requests' | 'durations' | 'outcomes', { name: string; help: string }>>) {
       const { requests, durations } = described;
-      const durationValues = [...routes].flatMap(([route, counts]) => histogramValues(durations.name, route, counts));
-      const outcomeValues = [...outcomes].map(([outcome, value]) => ({ labels: { outcome }, value }));
-      return AggregatorRegistry.aggregate([
-        [
-          { ...requests, type: 'counter', values: requestValues(), aggregator: 'sum' },
-          { ...durations, type: 'histogram', values: durationValues, aggregator: 'sum' },
-          { ...described.outcomes, type: 'counter', values: outcomeValues, aggregator: 'sum' },
-        ],
-      ]) as Registry;
+      const all = [...routes];
+      const requestValues = all.flatMap(([route, { byStatus }]) =>
+        Array.from(byStatus, ([status, value]) => ({ labels: { route, status }, value })),
+      );
+      const durationValues = all.flatMap(([route, counts]) => histogramValues(durations.name, route, counts));
+      const outcomeValues = Array.from(outcomes, ([outcome, value]) => ({ labels: { outcome }, value }));
+      const metrics = [
+        { ...requests, type: 'counter', values: requestValues, aggregator: 'sum' },
+        { ...durations, type: 'histogram', values: durationValues, aggregator: 'sum' },
+        { ...described.outcomes, type: 'counter', values: outcomeValues, aggregator: 'sum' },
+      ];
+      return AggregatorRegistry.aggregate([metrics]) as Registry;
     },
   };
 }
 
 /** Each bucket of the format includes all smaller ones. */
-function histogramValues(name: string, route: string, { buckets, sumSeconds }: RouteCounts): readonly Value[] {
+function histogramValues(name: string, route: string, { buckets, sumSeconds }: RouteCounts) {
   let value = 0;
   const cumulated = [...durationBoundsSeconds, '+Inf'].map((le, index) => {
     value += buckets[index] ?? 0;
     return { labels: { le, route }, value, metricName: `${name}_bucket` };
   });
-  return [
-    ...cumulated,
-    { labels: { route }, value: sumSeconds, metricName: `${name}_sum` },
-    { labels: { route }, value, metricName: `${name}_count` },
-  ];
+  const labels = { route };
+  const sum = { labels, value: sumSeconds, metricName: `${name}_sum` };
+  return [...cumulated, sum, { labels, value, metricName: `${name}_count` }];
 }

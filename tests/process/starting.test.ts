@@ -23,7 +23,7 @@ const inUse = (name: string) =>
 const mustBe = (...names: readonly string[]) => [
   'Cannot read settings:',
   ...names.map((name): string =>
-    expect.stringMatching(new RegExp(`^ {2}${name} (?:must be|is required:) (?!.*hunter2)`)),
+    expect.stringMatching(new RegExp(`^ {2}${name} (?:must be|is required:|has no) (?!.*hunter2)`)),
   ),
 ];
 
