@@ -62,8 +62,13 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
   };
 }
 
-/** Routers take these for equal: other letters in upper case, and a last slash. */
-const plainPath = (url: string): string => (pathOf(url) ?? '').toLowerCase().replace(/\/+$/, '');
+/** Routers take these for equal: other letters in upper case, and slashes at the end. */
+function plainPath(url: string): string {
+  const path = pathOf(url)?.toLowerCase() ?? '';
+  let end = path.length;
+  while (path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
+}
 
 /** Takes the body that the application has parsed, or reads it. Express 4 sets an empty object where it has read nothing. */
 async function readBody(incoming: RoutedRequest, maxBytes: number): Promise<unknown> {
