@@ -442,6 +442,7 @@ export interface PluginSettings<Optional extends boolean = boolean> {
  * The commonest misspellings of route options. TypeScript finds no other ones beside a schema or a correct option. Its error quotes
  * the type, so that says what to write; at run time, any value is an error.
  */
+// biome-ignore lint/style/useConsistentTypeDefinitions: Elysia's macros have an index signature, which no interface fits.
 export type MisspeltRequirements = {
   readonly scopes?: 'Did you mean scope?';
   readonly Scope?: 'Did you mean scope?';
