@@ -55,7 +55,7 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
   const { issuer = [], audience = [], publicUrl, resource } = values as Partial<CheckedOptions>;
   // RFC 8707 and MCP want the canonical form, and clients compare it as text.
   const urls = {
-    publicUrl: publicUrl && canonicalUrl(publicUrl).replace(/\/+$/, ''),
+    publicUrl: publicUrl && canonicalUrl(publicUrl).replace(/(?<!\/)\/+$/, ''),
     resource: resource && canonicalUrl(resource),
   };
   const options = { ...values, issuer, audience, ...urls } as CheckedOptions;
