@@ -2,6 +2,7 @@ import { afterAll, expect, spyOn, test } from 'bun:test';
 import { isNight } from '../support/node-versions.ts';
 import { readText } from '../support/repository.ts';
 import { fleetRow } from './load.ts';
+import { simulateProofs } from './proofs.ts';
 import { simulate } from './simulation.ts';
 
 const warn = spyOn(console, 'warn').mockImplementation(() => {});
@@ -16,6 +17,12 @@ test.each(seeds)('a fleet in virtual time breaks no rule: seed %i', async (seed)
   const { broken, outcomes } = await simulate(seed);
   expect(broken).toEqual([]);
   expect(Object.keys(outcomes).length).toBeGreaterThan(1);
+});
+
+test.each(seeds)('used and old proofs in a fleet in virtual time break no rule: seed %i', async (seed) => {
+  const { broken, outcomes } = await simulateProofs(seed);
+  expect(broken).toEqual([]);
+  expect(outcomes.accepted).toBeGreaterThan(20);
 });
 
 test.each(isNight ? [100, 1000] : [100])(

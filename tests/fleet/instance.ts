@@ -53,13 +53,15 @@ export function createInstance(
   let pausedUntil = 0;
   let lastPause = Number.NEGATIVE_INFINITY;
   let isGone = false;
+  const isSpinning = () => (timers.at(-200) ?? Number.NEGATIVE_INFINITY) > world.now() - 1000;
 
   const clock = {
     now: world.now,
     schedule(callback: () => void, delayMs: number) {
       let cancel = () => {};
       const run = () => {
-        if (isGone) return;
+        // A timer that spins would never let time pass.
+        if (isGone || isSpinning()) return;
         // A timer that falls due while the process is stopped runs after the requests that were waiting.
         if (world.now() < pausedUntil) cancel = world.schedule(run, pausedUntil - world.now() + 1);
         else {
@@ -126,7 +128,7 @@ export function createInstance(
   core.start();
 
   return {
-    ...{ startedAt, attempts, questions, reloads, timers, core },
+    ...{ startedAt, attempts, questions, reloads, core },
     /** The token is sent once the process runs. */
     async check(token: string): Promise<string> {
       if (world.now() < pausedUntil)
@@ -141,6 +143,7 @@ export function createInstance(
     },
     isPaused: () => world.now() < pausedUntil,
     isGone: () => isGone,
+    isSpinning,
     /** Whether the process has run for so long without a break. */
     hasRunFor: (ms: number) => world.now() - startedAt >= ms && world.now() - lastPause >= ms,
     reload(): void {

@@ -84,7 +84,7 @@ export function brokenBy(checked: Checked): readonly string[] {
 
 /** Returns which limits an instance has broken by what it did. */
 export function limitsBrokenBy(instance: Instance, times: Times, hasDirectory: boolean): readonly string[] {
-  const { attempts, questions, timers, reloads } = instance;
+  const { attempts, questions, reloads } = instance;
   const cooldownMs = 1000 * times.jwksCooldownSeconds;
   const wasReloaded = (from: number, to: number) => reloads.some((at) => at >= from - 10_000 && at <= to);
   const isTooOften = (starts: readonly number[], count: number, spanMs: number) =>
@@ -110,6 +110,6 @@ export function limitsBrokenBy(instance: Instance, times: Times, hasDirectory: b
   return [
     ...(isFetchedTooOften ? ['more than two fetches in a cooldown'] : []),
     ...(isAskedTooOften ? ['more than one question in two seconds'] : []),
-    ...(isTooOften(timers, 200, 1000) ? ['a timer spins'] : []),
+    ...(instance.isSpinning() ? ['a timer spins'] : []),
   ];
 }

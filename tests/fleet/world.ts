@@ -12,7 +12,7 @@ interface Event {
 
 let signatures = 0;
 /** Signatures and keys are checked on other threads, which virtual time must not overtake. The real functions are called. */
-for (const name of ['verify', 'importKey', 'digest'] as const) {
+for (const name of ['sign', 'verify', 'importKey', 'digest'] as const) {
   const real: (...args: never[]) => Promise<unknown> = crypto.subtle[name].bind(crypto.subtle) as never;
   const counted = async (...args: never[]) => {
     signatures += 1;
