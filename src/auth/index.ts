@@ -6,6 +6,7 @@ export type { RouteContext } from './elysia/internals.ts';
 export { createGuard, describeRejections, describeResponses } from './elysia/options.ts';
 export { type GuardPlugin, resourceMetadata, resourceServer } from './elysia/plugins.ts';
 export { isGuarded, type ListedRoute } from './elysia/routes.ts';
+export { type SecuritySchemeOptions, scopesOf, securitySchemes } from './guard/security-schemes.ts';
 export type * from './guard.ts';
 export { issuerMetadata, optionsFromEnvironment, RejectionError } from './guard.ts';
 export {
@@ -13,5 +14,4 @@ export {
   guardResponses,
   scopeResponses,
 } from './openapi/responses.ts';
-export { type SecuritySchemeOptions, scopesOf, securitySchemes } from './openapi/security.ts';
 export type { MisspeltRequirements, PluginSettings, RequirementContext, RouteRequirements } from './types.ts';

@@ -438,21 +438,26 @@ export interface PluginSettings<Optional extends boolean = boolean> {
   readonly responses?: boolean | undefined;
 }
 
+/** What to write instead of the commonest misspellings of route options. */
+interface Misspellings {
+  scopes: 'scope';
+  Scope: 'scope';
+  requiredScope: 'scope';
+  requiredScopes: 'scope';
+  maxage: 'maxAge';
+  max_age: 'maxAge';
+  acr_values: 'acr';
+  authorise: 'authorize';
+  authorization: 'authorize';
+}
+
 /**
- * The commonest misspellings of route options. TypeScript finds no other ones beside a schema or a correct option. Its error quotes
- * the type, so that says what to write; at run time, any value is an error.
+ * Misspelt route options. TypeScript finds no other ones beside a schema or a correct option. Its error quotes the type, which says
+ * what to write. At run time, any value is an error.
  */
 // biome-ignore lint/style/useConsistentTypeDefinitions: Elysia's macros have an index signature, which no interface fits.
 export type MisspeltRequirements = {
-  readonly scopes?: 'Did you mean scope?';
-  readonly Scope?: 'Did you mean scope?';
-  readonly requiredScope?: 'Did you mean scope?';
-  readonly requiredScopes?: 'Did you mean scope?';
-  readonly maxage?: 'Did you mean maxAge?';
-  readonly max_age?: 'Did you mean maxAge?';
-  readonly acr_values?: 'Did you mean acr?';
-  readonly authorise?: 'Did you mean authorize?';
-  readonly authorization?: 'Did you mean authorize?';
+  readonly [Name in keyof Misspellings]?: `Did you mean ${Misspellings[Name]}?`;
 };
 
 /** The route options of the Elysia plugin. */

@@ -1,7 +1,9 @@
 import type { Guard, GuardOptions, Requirements } from '../types.ts';
 import { groupBy } from '../values/group-by.ts';
 import { schemaOf } from '../values/schema-of.ts';
-import { describeRejections, type Rejection } from './describe-rejections.ts';
+import type { GuardCore } from './core.ts';
+import { describeRejections, type Rejection, rejectionsOf } from './describe-rejections.ts';
+import type { ChallengeParameters } from './requirements.ts';
 
 /** A response in an OpenAPI document. */
 export interface DescribedResponse {
@@ -48,8 +50,27 @@ export function describeResponses(
   return responsesFor(describeRejections(given, requirements));
 }
 
-/** Returns these rejections as the `responses` of an OpenAPI operation. */
-export function responsesFor(rejections: readonly Rejection[]): Readonly<Record<string, DescribedResponse>> {
+type Responses = ReturnType<typeof responsesFor>;
+const known = new WeakMap<GuardCore, Map<string, Responses>>();
+
+/**
+ * Returns the rejections of a guard on a route with this challenge, that by `authorize` included. Most routes have the same.
+ * @param required the names of the requirements of the route, whose functions the challenge does not have
+ */
+export function responsesOf(core: GuardCore, challenge: ChallengeParameters, required: readonly string[]): Responses {
+  const ofGuard = known.get(core) ?? new Map<string, Responses>();
+  known.set(core, ofGuard);
+  const key = JSON.stringify([challenge, required]);
+  const rejections = () =>
+    rejectionsOf(core, challenge, required.includes('scope')).filter(
+      ({ reason }) => reason !== 'access_denied' || required.includes('authorize'),
+    );
+  const responses = ofGuard.get(key) ?? responsesFor(rejections());
+  ofGuard.set(key, responses);
+  return responses;
+}
+
+function responsesFor(rejections: readonly Rejection[]): Readonly<Record<string, DescribedResponse>> {
   const byStatus = [...groupBy(rejections, ({ status }) => status)].map(([status, sent]) => {
     const content = [...groupBy(sent, ({ contentType }) => contentType)].map(([type, alike]) => [
       type,

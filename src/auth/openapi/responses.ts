@@ -1,7 +1,6 @@
 import { t } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
-import { rejectionsOf } from '../guard/describe-rejections.ts';
-import { type DescribedResponse, responsesFor } from '../guard/describe-responses.ts';
+import { type DescribedResponse, responsesOf } from '../guard/describe-responses.ts';
 import type { RoutePolicy } from '../guard/requirements.ts';
 import { schemaOf } from '../values/schema-of.ts';
 
@@ -44,7 +43,7 @@ export function withoutDocumented(response: unknown): unknown {
   return Object.fromEntries(Object.entries(response).filter(([, one]) => !documenting.has(Object(one))));
 }
 
-/** A guard, with what it requires on a route. */
+/** A guard that checks a route, and what it requires there. */
 interface Check {
   readonly use: { readonly core: GuardCore };
   readonly policy: Pick<RoutePolicy, 'challenge'>;
@@ -57,7 +56,8 @@ interface Check {
 export function documentRejections(hooks: Record<string, unknown>, checks: readonly Check[], required: string[]): void {
   const { response } = hooks;
   const detail = hooks.detail as { readonly responses?: object };
-  const described = Object.assign({}, ...checks.toReversed().map((check) => describe(check, required)));
+  const byGuard = checks.toReversed().map(({ use, policy }) => responsesOf(use.core, policy.challenge, required));
+  const described = Object.assign({}, ...byGuard);
   if (response === undefined) {
     const isSuccessKnown = Object.keys(detail.responses ?? {}).some((status) => /^[23d]/.test(status));
     const success = isSuccessKnown ? {} : { 200: { description: 'Success' } };
@@ -67,23 +67,6 @@ export function documentRejections(hooks: Record<string, unknown>, checks: reado
     const schemas = Object.entries<DescribedResponse>(described).map(([status, each]) => [status, toSchema(each)]);
     hooks.response = { ...Object.fromEntries(schemas), ...(isByStatus(response) ? response : { 200: response }) };
   }
-}
-
-type Responses = ReturnType<typeof responsesFor>;
-const known = new WeakMap<GuardCore, Map<string, Responses>>();
-
-/** Returns the rejections of a guard on a route. Most routes have the same. */
-function describe({ use: { core }, policy: { challenge } }: Check, required: string[]): Responses {
-  const ofCore = known.get(core) ?? new Map<string, Responses>();
-  known.set(core, ofCore);
-  const key = JSON.stringify([challenge, required]);
-  const rejections = () =>
-    rejectionsOf(core, challenge, required.includes('scope')).filter(
-      ({ reason }) => reason !== 'access_denied' || required.includes('authorize'),
-    );
-  const described = ofCore.get(key) ?? responsesFor(rejections());
-  ofCore.set(key, described);
-  return described;
 }
 
 const schemas = new WeakMap<DescribedResponse, object>();

@@ -1,0 +1,70 @@
+import type { Guard, GuardOptions, OptionsFor } from '../types.ts';
+import type { GuardCore } from './core.ts';
+import { coreOf } from './guard.ts';
+
+/** What the security schemes show besides the options of the guard. */
+export interface SecuritySchemeOptions {
+  /** URL at which clients get tokens with the client-credentials grant. */
+  readonly tokenEndpoint?: string | undefined;
+  /** The scopes that the routes require, as {@link scopesOf} returns them. */
+  readonly scopes?: readonly string[] | undefined;
+}
+
+/** The guards, or the options that they were given, of which a document has the scheme `oauth2`. */
+const withTokenEndpoint = new WeakSet<object>();
+
+/**
+ * Returns the `components.securitySchemes` of an OpenAPI document, which the `security` of each guarded route names: `bearer`, an
+ * existing token, and with a token endpoint also `oauth2`. A guard that requires DPoP has `dpop` instead, because no token alone is
+ * accepted. Routes name `oauth2` if this gets the guard or the object that they are guarded with.
+ * @example
+ * new Elysia().use(openapi({ documentation: { components: { securitySchemes: securitySchemes(guard) } } }))
+ * @param given the guard or its options
+ */
+export function securitySchemes(
+  given: Partial<OptionsFor<unknown, never>> | Guard<object>,
+  { tokenEndpoint, scopes = [] }: SecuritySchemeOptions = {},
+) {
+  const core = coreOf(given);
+  const { dpop = 'off' } = core?.options ?? (given as Partial<GuardOptions>);
+  withTokenEndpoint[tokenEndpoint === undefined ? 'delete' : 'add'](core ?? given);
+  const withProof = '`Authorization: DPoP <token>` and a proof in the `DPoP` header (RFC 9449)';
+  if (dpop === 'required')
+    return {
+      dpop: { type: 'http' as const, scheme: 'dpop', description: `Use an existing access token, with ${withProof}` },
+    };
+  const description = `Use an existing access token${dpop === 'on' ? `. If it is bound to a key, send it with ${withProof}` : ''}`;
+  const bearer = { type: 'http' as const, scheme: 'bearer', bearerFormat: 'JWT', description };
+  if (tokenEndpoint === undefined) return { bearer };
+  const describedScopes = Object.fromEntries(scopes.map((scope) => [scope, 'Required by operations that list it']));
+  const oauth2 = {
+    type: 'oauth2' as const,
+    description: 'Get an access token with the client credentials grant',
+    flows: { clientCredentials: { tokenUrl: tokenEndpoint, scopes: describedScopes } },
+  };
+  return { bearer, oauth2 };
+}
+
+/** What a client must meet one of: a token with these scopes, by the name of its scheme, or nothing. */
+export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
+
+/** Returns the alternatives that a client has on a route of this guard, whose plugin got `given`. */
+export function securityOf(
+  { core, given }: { readonly core: GuardCore; readonly given: object },
+  alternatives: readonly (readonly string[])[],
+  isOptional: boolean,
+): readonly SecurityRequirement[] {
+  const hasEndpoint = withTokenEndpoint.has(core) || withTokenEndpoint.has(given);
+  const names = core.options.dpop === 'required' ? ['dpop'] : ['bearer', ...(hasEndpoint ? ['oauth2'] : [])];
+  const required = names.flatMap((name) => alternatives.map((scopes) => ({ [name]: scopes })));
+  return isOptional ? [...required, {}] : required;
+}
+
+/** Returns all scopes that these routes require. */
+export function scopesOf(routes: readonly { readonly hooks: object }[]): string[] {
+  const declared = routes.flatMap(({ hooks }) => {
+    const { detail } = hooks as { readonly detail?: { readonly security?: readonly SecurityRequirement[] } };
+    return detail?.security ?? [];
+  });
+  return [...new Set(declared.flatMap(({ bearer = [], dpop = [], oauth2 = [] }) => [...bearer, ...dpop, ...oauth2]))];
+}
