@@ -258,6 +258,8 @@ describe('checkOptions()', () => {
 
   const names = [
     ...['http://adfs.example.com/adfs/services/trust', 'http://kc.example.com/realms/x', 'spiffe://example.org'],
+    // SAP Cloud Identity Services name no scheme.
+    'tenant.accounts.example.test',
     ...['https://issuer.example.test/?tenant=1', 'https://xn--bcher-kva.example/#a', 'urn:issuer', "o'hara", 'a{b}<c>'],
     `https://a.test/${'x'.repeat(497)}`,
   ];

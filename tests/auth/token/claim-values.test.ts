@@ -36,6 +36,7 @@ const rows: readonly Row[] = [
   ['claims of step-up of other types, which nobody asks for', { auth_time: '1', acr: 1, amr: 'pwd' }],
   ...required({ c: 't' }, ['t', true], [['s', 't'], true], [{ t: 1 }, false], [['tt'], false], [[['t']], false]),
   ...required({ c: 'true' }, [true, true], ['true', true], [[true], true], [false, false], [1, false], [{}, false]),
+  ...required({ c: false }, [false, true], ['false', true], [0, false], ['', false], [null, false], [undefined, false]),
   ...required({ c: true }, [true, true], ['true', true], ['TRUE', false]),
   ...required({ c: ['1', 2.5] }, [1, true], ['1', true], [2.5, true], [[7, 2.5], true], ['01', false], [[], false]),
   ...required({ '/c/d~1e/0': 'f' }, [{ 'd/e': ['f'] }, true], [{ 'd/e': { 0: ['f'] } }, true], [{ 'd/e': 'f' }, false]),

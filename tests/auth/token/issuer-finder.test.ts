@@ -105,6 +105,11 @@ describe('a function as issuer', () => {
 
   test.each<[name: string, find: Find, message: RegExp]>([
     ['another issuer', () => ({ issuer: b }), /Its issuer must be the iss that was asked about/],
+    [
+      'the issuer as a URL would be normalized',
+      () => ({ issuer: 'https://A.example.test:443/' }),
+      /Its issuer must be/,
+    ],
     ['a template that fits', () => ({ issuer: 'https://a.example.test/{tenantid}' }), /Its issuer must be/],
     ['an unknown member', () => ({ issuer: a, audiance: 'x' }), /unknown member "audiance"/],
     ['keys without a kid', () => ({ issuer: a, keys: { keys: [{ kty: 'RSA' }] } }), /must have a kid/],
@@ -447,6 +452,13 @@ describe('a function as issuer', () => {
     expect(await reasonFor('https://a.example.test')).toBeUndefined();
     fake.by = (issuer) => ({ issuer, keys });
     expect(await reasonFor('http://127.0.0.1/')).toBeUndefined();
+    // A listed issuer is the operator's own.
+    const listed = createChecker({
+      issuer: 'https://10.0.0.5/',
+      keys: undefined,
+      fetch: async () => Response.json(keys),
+    });
+    expect((await listed(tokenFrom('https://10.0.0.5/'))).reason).toBeUndefined();
     fake.by = (issuer) => ({ issuer, keys, jwksAllowPrivate: 'yes' });
     expect(await reasonFor(b)).toBe('issuer_unavailable');
   });
