@@ -455,7 +455,6 @@ interface Misspellings {
  * Misspelt route options. TypeScript finds no other ones beside a schema or a correct option. Its error quotes the type, which says
  * what to write. At run time, any value is an error.
  */
-// biome-ignore lint/style/useConsistentTypeDefinitions: Elysia's macros have an index signature, which no interface fits.
 export type MisspeltRequirements = {
   readonly [Name in keyof Misspellings]?: `Did you mean ${Misspellings[Name]}?`;
 };

@@ -62,16 +62,16 @@ export function addRoute(add: AddRoute, instance: Instance, given: Parameters<Ad
 
 /** Refuses a route if Elysia may serve one of two routes for a request to the other, and only one is guarded. */
 function refuseCovered(instance: Instance, route: Route, before: readonly Route[]): void {
-  const pairs = before.map((other) => (isGuarded(route) ? ([other, route] as const) : ([route, other] as const)));
-  const [open, guarded] =
-    pairs.find(
-      ([open, guarded]) => isGuarded(guarded) && !isGuarded(open) && !isPublic(open.hooks) && mayCover(open, guarded),
-    ) ?? [];
-  if (open && guarded)
-    refuseToServe(
-      instance,
-      `${open.method} ${open.path} is open, and Elysia may serve it in place of ${guarded.method} ${guarded.path}, which is guarded. Use another path for one of them, or a single route in an instance with an optional guard`,
-    );
+  const isNewGuarded = isGuarded(route);
+  for (const other of before) {
+    if (isGuarded(other) === isNewGuarded) continue;
+    const [open, guarded] = isNewGuarded ? [other, route] : [route, other];
+    if (!isPublic(open.hooks) && mayCover(open, guarded))
+      refuseToServe(
+        instance,
+        `${open.method} ${open.path} is open, and Elysia may serve it in place of ${guarded.method} ${guarded.path}, which is guarded. Use another path for one of them, or a single route in an instance with an optional guard`,
+      );
+  }
 }
 
 /** Returns what Elysia registers in its router while it adds a route: what it finds for the path may be of another pattern. */

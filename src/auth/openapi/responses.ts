@@ -57,7 +57,7 @@ export function documentRejections(hooks: Record<string, unknown>, checks: reado
   const { response } = hooks;
   const detail = hooks.detail as { readonly responses?: object };
   const byGuard = checks.toReversed().map(({ use, policy }) => responsesOf(use.core, policy.challenge, required));
-  const described = Object.assign({}, ...byGuard);
+  const described = byGuard.length === 1 ? byGuard[0] : Object.assign({}, ...byGuard);
   if (response === undefined) {
     const isSuccessKnown = Object.keys(detail.responses ?? {}).some((status) => /^[23d]/.test(status));
     const success = isSuccessKnown ? {} : { 200: { description: 'Success' } };
