@@ -53,7 +53,7 @@ export function createInstance(
   let pausedUntil = 0;
   let lastPause = Number.NEGATIVE_INFINITY;
   let isGone = false;
-  const isSpinning = () => (timers.at(-200) ?? Number.NEGATIVE_INFINITY) > world.now() - 1000;
+  let isSpinning = false;
 
   const clock = {
     now: world.now,
@@ -61,7 +61,8 @@ export function createInstance(
       let cancel = () => {};
       const run = () => {
         // A timer that spins would never let time pass.
-        if (isGone || isSpinning()) return;
+        isSpinning ||= (timers.at(-200) ?? Number.NEGATIVE_INFINITY) > world.now() - 1000;
+        if (isGone || isSpinning) return;
         // A timer that falls due while the process is stopped runs after the requests that were waiting.
         if (world.now() < pausedUntil) cancel = world.schedule(run, pausedUntil - world.now() + 1);
         else {
@@ -143,7 +144,7 @@ export function createInstance(
     },
     isPaused: () => world.now() < pausedUntil,
     isGone: () => isGone,
-    isSpinning,
+    isSpinning: () => isSpinning,
     /** Whether the process has run for so long without a break. */
     hasRunFor: (ms: number) => world.now() - startedAt >= ms && world.now() - lastPause >= ms,
     reload(): void {
