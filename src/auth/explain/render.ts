@@ -1,8 +1,8 @@
 import { refusals } from '../refusals.ts';
 import type { RefusalReason } from '../types.ts';
 import { printable } from '../values/text.ts';
-import { type Check, check } from './explained.ts';
-import { renderSuggestion, type Suggestion } from './suggestion.ts';
+import { type Check, check } from './checks/explained.ts';
+import { renderSuggestion, type Suggestion } from './unchecked/suggestion.ts';
 
 /** The result of one check. */
 export interface ExplainedCheck {

@@ -3,7 +3,7 @@ import { Refusal } from '../refusals.ts';
 import { readClaims } from '../token/claims.ts';
 import type { CheckedOptions, Claims } from '../types.ts';
 import type { Members } from '../values/json.ts';
-import type { Check } from './explained.ts';
+import type { Check } from './checks/explained.ts';
 import type { Unverified } from './render.ts';
 
 /*

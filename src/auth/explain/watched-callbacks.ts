@@ -5,7 +5,7 @@ import type { CheckedIssuer, CheckedOptions, FindIssuer, IssuerOptions } from '.
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, type Members, namesIn } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
-import { joined } from './explained.ts';
+import { joined } from './checks/explained.ts';
 
 /*
  * The functions of the application: which of them a guard that explains calls, and what they returned.

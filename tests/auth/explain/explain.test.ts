@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
-import { describeChecks } from '../../../src/auth/explain/checks.ts';
-import { check } from '../../../src/auth/explain/explained.ts';
+import { describeChecks } from '../../../src/auth/explain/checks/checks.ts';
+import { check } from '../../../src/auth/explain/checks/explained.ts';
 import { withVerdicts } from '../../../src/auth/explain/render.ts';
 import { explainToken } from '../../../src/auth/explain.ts';
 import { createGuard } from '../../../src/auth/guard.ts';

@@ -1,6 +1,6 @@
-import { algorithmOf } from '../keys/algorithms.ts';
-import { allowsType } from '../token/header.ts';
-import { isPlaceholder } from '../token/placeholder.ts';
+import { algorithmOf } from '../../keys/algorithms.ts';
+import { allowsType } from '../../token/header.ts';
+import { isPlaceholder } from '../../token/placeholder.ts';
 import { type Check, check, type Explained, joined, plural, show } from './explained.ts';
 
 /*

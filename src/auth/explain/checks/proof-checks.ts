@@ -1,11 +1,11 @@
 import { base64url } from 'jose';
-import { algorithmRules } from '../keys/algorithms.ts';
-import { privateMembers } from '../keys/jwk.ts';
-import { proofAlgorithmOf, readProofKey } from '../proof/proof-key.ts';
-import { isJsonObject, type Members } from '../values/json.ts';
-import { parseUrl } from '../values/url.ts';
+import { algorithmRules } from '../../keys/algorithms.ts';
+import { privateMembers } from '../../keys/jwk.ts';
+import { proofAlgorithmOf, readProofKey } from '../../proof/proof-key.ts';
+import { isJsonObject, type Members } from '../../values/json.ts';
+import { parseUrl } from '../../values/url.ts';
+import type { ExpectedOfProof, PastedProof } from '../pasted-proof.ts';
 import { type Check, check, type Explained, joined, show, showTime } from './explained.ts';
-import type { ExpectedOfProof, PastedProof } from './pasted-proof.ts';
 
 /** Returns the checks of a proof in the order of the guard. */
 export function describeProof(

@@ -1,7 +1,7 @@
-import { describeFault } from '../keys/fetch/fault.ts';
-import { claimReader, findMalformed } from '../token/claims.ts';
-import { otherKindClaim } from '../token/kinds.ts';
-import type { FetchFault } from '../types.ts';
+import { describeFault } from '../../keys/fetch/fault.ts';
+import { claimReader, findMalformed } from '../../token/claims.ts';
+import { otherKindClaim } from '../../token/kinds.ts';
+import type { FetchFault } from '../../types.ts';
 import { type Check, check, type Explained, joined, show, showTime } from './explained.ts';
 import { describeChange, describeHeader, hasOtherType, requestAudience } from './header-checks.ts';
 import { describeBinding, describeRequirements } from './requirement-checks.ts';

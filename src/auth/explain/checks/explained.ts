@@ -1,6 +1,6 @@
-import type { CheckedOptions, FetchFault, RefusalReason, Requirements } from '../types.ts';
-import type { Members } from '../values/json.ts';
-import type { ExpectedOfProof, PastedProof } from './pasted-proof.ts';
+import type { CheckedOptions, FetchFault, RefusalReason, Requirements } from '../../types.ts';
+import type { Members } from '../../values/json.ts';
+import type { ExpectedOfProof, PastedProof } from '../pasted-proof.ts';
 
 /** A check of the guard. Values of the token are not escaped. */
 export interface Check {

@@ -1,13 +1,13 @@
-import { checkOptions } from '../options/check-options.ts';
-import { Refusal, refusals } from '../refusals.ts';
-import { createHeaderReader } from '../token/header.ts';
-import type { CheckedOptions, RefusalReason } from '../types.ts';
-import { describeChecks } from './checks.ts';
-import { adviceFor, type Check, type Explained } from './explained.ts';
-import type { decodePasted } from './pasted.ts';
-import { type Explanation, withRender } from './render.ts';
+import { checkOptions } from '../../options/check-options.ts';
+import { Refusal, refusals } from '../../refusals.ts';
+import { createHeaderReader } from '../../token/header.ts';
+import type { CheckedOptions, RefusalReason } from '../../types.ts';
+import { describeChecks } from '../checks/checks.ts';
+import { adviceFor, type Check, type Explained } from '../checks/explained.ts';
+import type { decodePasted } from '../pasted.ts';
+import { type Explanation, withRender } from '../render.ts';
+import { judgeUnverified } from '../unverified.ts';
 import { type Suggestion, suggestOptions } from './suggestion.ts';
-import { judgeUnverified } from './unverified.ts';
 
 const unchecked = { verdict: 'not reached', words: 'not checked' } as const;
 

@@ -1,10 +1,10 @@
-import { createGrantReader } from '../guard/scopes.ts';
-import { algorithmOf } from '../keys/algorithms.ts';
-import { canBeIssuer, isDiscoverable } from '../options/issuers.ts';
-import type { Claims, GuardOptions } from '../types.ts';
-import { isText, type Members } from '../values/json.ts';
-import { isPlainWord, settingOf } from '../values/text.ts';
-import { show } from './explained.ts';
+import { createGrantReader } from '../../guard/scopes.ts';
+import { algorithmOf } from '../../keys/algorithms.ts';
+import { canBeIssuer, isDiscoverable } from '../../options/issuers.ts';
+import type { Claims, GuardOptions } from '../../types.ts';
+import { isText, type Members } from '../../values/json.ts';
+import { isPlainWord, settingOf } from '../../values/text.ts';
+import { show } from '../checks/explained.ts';
 
 /*
  * The options that would accept a token, from what the token says.

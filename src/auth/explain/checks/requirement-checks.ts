@@ -1,4 +1,4 @@
-import { isJsonObject, type Members } from '../values/json.ts';
+import { isJsonObject, type Members } from '../../values/json.ts';
 import { type Check, check, type Explained, joined, show, showTime } from './explained.ts';
 import { describeProof } from './proof-checks.ts';
 
