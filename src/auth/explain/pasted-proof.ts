@@ -27,7 +27,7 @@ export const isProof = ({ typ }: Members): boolean => /^(?:application\/)?dpop\+
 
 /** Returns the header with this name in pasted text. A terminal may have broken its line. */
 function headerIn(text: string, name: string, value: string): readonly string[] {
-  const broken = String.raw`(?:[ \t]*[\r\n]+[ \t]*[\w.-]+(?![\w.-]*[ \t]*[:'"]))*`;
+  const broken = String.raw`(?:[ \t]*[\r\n]+[ \t]*[\w.-]+(?![\w.-]|[ \t]*[:'"]))*`;
   const [, ...groups] = new RegExp(`(?:^|[\\s'"])${name}[ \\t]*:[ \\t]*${value}${broken})`, 'i').exec(text) ?? [];
   return groups.map((group) => group.replace(/\s+/g, ''));
 }

@@ -142,6 +142,14 @@ describe('several checks of one request object', () => {
     },
   );
 
+  test('are rejected if the token expires while the replay store takes its time', async () => {
+    const replayStore = { markUsed: async () => (given.world.now += 1000) > 0 };
+    const given = setUp({ dpop: 'on', publicUrl, replayStore });
+    const request = new Request(url, { headers: { authorization: `DPoP ${bound}`, dpop: proof() } });
+    expect(await given.statusOf(request)).toBe(401);
+    expect(given.world.refused).toEqual(['token_expired']);
+  });
+
   test('do not remember an outage of the replay store, or an exception of the clock', async () => {
     let calls = 0;
     const replayStore = { markUsed: () => (++calls > 1 ? calls === 2 : Promise.reject(new Error('down'))) };

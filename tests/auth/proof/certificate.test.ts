@@ -80,6 +80,7 @@ describe('refuseCertificate()', () => {
     ['an X509Certificate', new X509Certificate(der), thumbprint, undefined],
     ['what getPeerCertificate() returns', { subject: {}, raw: der }, thumbprint, undefined],
     ['what it returns without a certificate', Object.freeze({}), thumbprint, missing],
+    ['the same, without a prototype', Object.create(null), thumbprint, missing],
     ['none', undefined, thumbprint, missing],
     ['null', null, thumbprint, missing],
     ['an empty text', '', thumbprint, missing],
