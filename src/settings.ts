@@ -1,6 +1,7 @@
 import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api/guard';
 import { settingOf } from './auth/values/text.ts';
 import { abbreviate, withoutCredentials } from './observe/escape.ts';
+import { boolean, choice, headers, host, integer, text } from './setting-kinds.ts';
 import { type Environment, findWarnings, type SettingsWarning, unsatisfied, warnOfLate } from './settings-warnings.ts';
 
 /** The settings of the service, read once at the start. */
@@ -19,39 +20,6 @@ export class SettingsError extends Error {
     super(`Cannot read settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
   }
 }
-
-/** Returns undefined for a text that is not valid. */
-type Read<Value> = (text: string) => Value | undefined;
-
-/**
- * The kinds of rules here read text. Those of the package, of the same names, read values of code, so they are no door.
- * `expected` completes the sentence "… must be …".
- */
-const rule = <Value, Default>(expected: string, fallback: Default, read: Read<Value>) => ({
-  expected,
-  fallback,
-  read,
-  /** Whether neither messages nor logs repeat the value. */
-  isSecret: false,
-  /** What logs show of a secret. */
-  mask: (_value: string) => '***',
-});
-const text = (expected: string, isValid: (text: string) => boolean) =>
-  rule(expected, undefined, (value) => (isValid(value) ? value : undefined));
-const choice = <const Word extends string>(words: readonly Word[], fallback: Word) =>
-  rule(`one of ${words.join(', ')}`, fallback, (value) => words.find((word) => word === value));
-const boolean = (fallback: boolean) =>
-  rule('true or false', fallback, (value) => value === 'true' || (value === 'false' ? false : undefined));
-const integer = <Fallback>(fallback: Fallback, min: number, max: number) =>
-  rule(`a whole number from ${min} to ${max}`, fallback, (value) =>
-    /^\d{1,15}$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined,
-  );
-const headers = (expected: string) =>
-  rule<readonly string[], undefined>(expected, undefined, (value) => {
-    const names = value.split(',').map((name) => name.trim());
-    return names.every((name) => /^[\w-]+$/.test(name)) ? names : undefined;
-  });
-const host = () => text('a host name or an IP address', (value) => /^[\w.:-]+$/.test(value));
 
 /** The settings of the process. The others are those of the guard. `docs/settings.md` is generated from the comments. */
 export const processRules = {
