@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { cp, readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { llmsText, sections, site, standalone } from '../docs/.vitepress/pages.ts';
@@ -34,12 +34,6 @@ export async function compilePackage(outDir: string, name: Package = 'auth'): Pr
     // tsconfig.json would lead one package to the sources of the other.
     tsconfigRaw: {},
   });
-  // The compiler does not rewrite the endings of relative imports in declarations: https://github.com/microsoft/TypeScript/issues/61037
-  for (const name of await readdir(outDir, { recursive: true })) {
-    if (!name.endsWith('.d.ts')) continue;
-    const file = Bun.file(join(outDir, name));
-    await file.write((await file.text()).replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js'));
-  }
 }
 
 /** Returns the sources of the doors of a package, and of its command. */
@@ -49,34 +43,42 @@ const entryPoints = (name: Package) =>
     return file.endsWith('.js') ? file.replace('dist/', '').replace(/js$/, 'ts') : [];
   });
 
-/** Writes declarations. Those of the probe name the doors of the guard, whose sources the compiler reads but does not write. */
+/** Writes the declarations that doors lead to. Those of the probe name doors of the guard, whose sources the compiler reads. */
 async function declare(name: Package, outDir: string): Promise<void> {
   const whole = `${outDir}-declared`;
   const options = ['--emitDeclarationOnly', '--outDir', whole];
   const { exitCode, stdout } = Bun.spawnSync([process.execPath, 'x', 'tsc', '-p', folders[name], ...options]);
   if (exitCode !== 0) throw new Error(`Cannot compile the package:\n${stdout}`);
-  await cp(existsSync(join(whole, name)) ? join(whole, name) : whole, outDir, { recursive: true });
+  const from = existsSync(join(whole, name)) ? join(whole, name) : whole;
+  const files = entryPoints(name).map((file) => file.replace(/ts$/, 'd.ts'));
+  // The array grows while it is walked.
+  for (const file of files) {
+    const text = await Bun.file(join(from, file)).text();
+    // The compiler does not rewrite the endings of relative imports: https://github.com/microsoft/TypeScript/issues/61037
+    const written = text.replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js');
+    await Bun.write(join(outDir, file), written);
+    for (const [, path = ''] of written.matchAll(/(?:from |import\()['"](\.[^'"]*)\.js['"]/g)) {
+      const next = join(file, '..', `${path}.d.ts`);
+      if (!files.includes(next)) files.push(next);
+    }
+  }
   await rm(whole, { recursive: true });
 }
 
-/** The page of the other package. */
-const probePage = 'guides/probe';
+/** The pages of the other package: how to use it, and its results. */
+const pagesOfProbe = ['guides/probe', 'comparison'];
 
 /** Writes the pages of the documentation, which the npm package contains for people and language models without a network. */
 async function writePages(pagesDir: string): Promise<void> {
   await rm(pagesDir, { recursive: true, force: true });
-  const written = Object.values(sections)
-    .flat()
-    .filter((page) => page !== probePage);
-  await Bun.write(
-    join(pagesDir, 'llms.txt'),
-    llmsText('').replace(new RegExp(`^.*\\(${probePage}\\.md\\).*\n`, 'm'), ''),
-  );
-  for (const page of written)
-    await Bun.write(
-      join(pagesDir, `${page}.md`),
-      standalone(page).replaceAll(/\]\((?:\.\.\/)?(?:guides\/)?probe\.md/g, `](${site}${probePage}`),
-    );
+  const isOurs = (line: string) => !pagesOfProbe.some((page) => line.includes(`](${page}.md)`));
+  await Bun.write(join(pagesDir, 'llms.txt'), llmsText('').split('\n').filter(isOurs).join('\n'));
+  for (const page of Object.values(sections).flat()) {
+    if (pagesOfProbe.includes(page)) continue;
+    const links = /\]\((?:\.\.\/)?((?:guides\/)?probe|comparison)\.md/g;
+    const text = standalone(page).replaceAll(links, (_, to) => `](${site}${to === 'probe' ? 'guides/probe' : to}`);
+    await Bun.write(join(pagesDir, `${page}.md`), text);
+  }
   const pictures = join(import.meta.dir, '../docs/public');
   for (const name of new Bun.Glob('*.svg').scanSync(pictures))
     await Bun.write(join(pagesDir, 'public', name), Bun.file(join(pictures, name)));

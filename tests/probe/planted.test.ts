@@ -424,8 +424,11 @@ const refuse = (status: number, why: unknown) =>
   );
 
 test('probe() tries an API that requires claims of its own, if it is given them', async () => {
-  const { failed, isComplete } = await run(withTenant, { claims: { tenant: 'a' } });
-  expect([failed, isComplete]).toEqual([[], true]);
+  const tenantIssuer = await createTestIssuer({ key: issuer.key, claims: { tenant: 'a' } });
+  for (const options of [{ claims: { tenant: 'a' } }, { issuer: tenantIssuer }]) {
+    const { failed, isComplete } = await run(withTenant, options);
+    expect([failed, isComplete]).toEqual([[], true]);
+  }
 });
 
 test.each([

@@ -80,10 +80,13 @@ const imagined: Base = {
   elsewhere: 'https://attacker.invalid/elsewhere',
 };
 
-function issuerSource({ options, key: jwk }: TestIssuer, more: Members = {}, url?: string): Source {
+async function issuerSource(testIssuer: TestIssuer, given: Members = {}, url?: string): Promise<Source> {
+  const { options, key: jwk } = testIssuer;
   const key = signingKeyOf(jwk);
   if (!key) throw new TypeError('Cannot probe: issuer must be an issuer that createTestIssuer() returned');
   const { issuer, audience, keys: published } = options;
+  // Claims that the issuer was created with are in each of its tokens.
+  const own = decodeJwt(await testIssuer.token());
   const { kid } = jwk;
   const publicKey = published.keys.filter(isJsonObject).find((each) => each.kid === kid);
   const elsewhere = url === undefined ? imagined.elsewhere : `${url}elsewhere`;
@@ -97,7 +100,7 @@ function issuerSource({ options, key: jwk }: TestIssuer, more: Members = {}, url
         : `The API must trust the issuer ${issuer} with the audience ${audience}, ${keys}`,
     baseFor: (scope) => ({
       ...{ ...imagined, issuer, audience, key, scope, publicKey, elsewhere },
-      claims: () => ({ ...imaginedClaims(issuer, audience, scope), ...more }),
+      claims: () => ({ ...own, ...imaginedClaims(issuer, audience, scope), ...given }),
       header: { ...imagined.header, kid },
     }),
   };
