@@ -41,7 +41,7 @@ only the URL, a good token on standard input, or a port for an issuer.
 
 Exits with 0 if all is well, 1 if a must failed, 2 for a wrong flag, 3 if the
 run is incomplete. Ctrl+C ends it with the report so far. At most 10 requests a
-second and 600 in all are sent to hosts other than this machine.
+second and 700 in all are sent to hosts other than this machine.
 `;
 
 const textFlag = { type: 'string' } as const;

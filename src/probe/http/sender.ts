@@ -43,7 +43,7 @@ const realTime: Clock = {
   sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
 };
 /** What a host that is not this machine gets at most: requests in all, time between two, server errors. */
-export const careful = { requests: 600, intervalMs: 100, failures: 5 };
+export const careful = { requests: 700, intervalMs: 100, failures: 5 };
 /** The longest time that an API may ask for before the run ends. */
 const maxWaitSeconds = 30;
 

@@ -56,6 +56,7 @@ export const anonymousRows = requests(
           ...named('127.0.0.1', 'X-Forwarded-For', 'X-Real-IP', 'X-Client-IP', 'True-Client-IP', 'CF-Connecting-IP'),
           ['Forwarded', 'for=127.0.0.1;host=localhost'],
           ['X-Forwarded-Host', 'localhost'],
+          ['Origin', 'http://localhost'],
         ],
       }),
     },
@@ -66,6 +67,11 @@ export const anonymousRows = requests(
     'default-password': {
       sent: 'Basic credentials of admin:admin (CWE-1392)',
       ...each(['Authorization', 'Basic YWRtaW46YWRtaW4=']),
+    },
+    'other-scheme': {
+      sent: 'credentials of schemes that the API does not have',
+      ...each(['Authorization', 'Negotiate YII='], ['Authorization', 'Digest username="admin"']),
+      rule: 'RFC 9110 §11.6.2',
     },
     subrequest: {
       sent: 'x-middleware-subrequest, by which a middleware knows its own requests (CVE-2025-29927)',

@@ -117,11 +117,11 @@ export const cacheRows = requests(
     },
     header: {
       sent: 'a good token',
-      ...response('no Cache-Control: public, and no s-maxage', { token: {} }, ({ headers: sent }) =>
-        /public|s-maxage/.exec(sent.get('cache-control') ?? '')
-          ? `Cache-Control: ${sent.get('cache-control')}`
-          : undefined,
-      ),
+      ...response('no Cache-Control by which a shared cache may keep it', { token: {} }, ({ headers }) => {
+        const control = headers.get('cache-control') ?? '';
+        const isShared = /public|s-maxage|must-revalidate.*max-age=[1-9]|max-age=[1-9].*must-revalidate/.test(control);
+        return isShared && !/no-store|private/.test(control) ? `Cache-Control: ${control}` : undefined;
+      }),
       level: 'should',
     },
   },

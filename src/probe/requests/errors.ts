@@ -40,6 +40,12 @@ export const errorRows = requests(
       sent: 'an Authorization header of odd characters',
       ...withHeader('Bearer', 'Bearer \u00e9', 'a', '=', 'Basic', 'Digest x="'),
     },
+    path: {
+      sent: 'paths with a percent sign that encodes nothing',
+      ...noFault(...['%', '%ff', '%00'].map((more): Attempt => ({ path: (it) => it + more }))),
+      rule: 'RFC 3986 §2.1; RFC 9110 §15.6',
+      remedy: 'Refuse a path that cannot be decoded with 400',
+    },
     json: {
       sent: 'a token whose parts are no JSON',
       ...withToken('eyJ.eyJ.AAAA', 'bm8.bm8.bm8', 'bnVsbA.bnVsbA.AAAA', 'W10.W10.AAAA'),
@@ -55,7 +61,11 @@ export const errorRows = requests(
       ),
       needs: 'issuer',
     },
-    kid: { sent: 'odd key IDs', ...withChanges(...headers('kid', '', null, 0, {}, '__proto__')), needs: 'issuer' },
+    kid: {
+      sent: 'odd key IDs',
+      ...withChanges(...headers('kid', '', null, 0, {}, '__proto__', 'k'.repeat(2000))),
+      needs: 'issuer',
+    },
     long: { sent: 'a token of 7,000 characters', ...withToken(`e30.${'A'.repeat(7000)}.AA`) },
     huge: {
       sent: 'a token of 100,000 characters',

@@ -26,7 +26,7 @@ export const texts = [
     'text',
     { rule: 'RFC 7519 §7.2', needs: 'nothing', remedy: 'Reject what is no JWT before anything else' },
     {
-      opaque: ['texts that are no JWT', plain('ory_at_opaque.too', '.', 'a', 'null', '{"payload":"e30"}')],
+      opaque: ['texts that are no JWT', plain('ory_at_opaque.too', '.', 'a', 'null', 'undefined', '{"payload":"e30"}')],
       'object-members': [
         'names of members that every object has (CWE-1321)',
         plain('__proto__', 'constructor', 'toString'),

@@ -41,7 +41,13 @@ const [scheme, credentials]: readonly Expected[] = [
 const expected: Readonly<Record<string, Expected | undefined>> = {
   ...{ control: missing, no: missing, path: missing, elsewhere: missing, manners: missing, 'cache-anonymous': missing },
   ...Object.fromEntries(['no-error', 'status-no-token'].map((name) => [`challenge-${name}`, missing])),
-  ...{ scheme, credentials, 'challenge-invalid-request': credentials, 'no-token-default-password': scheme },
+  ...{
+    scheme,
+    credentials,
+    'challenge-invalid-request': credentials,
+    'no-token-default-password': scheme,
+    'no-token-other-scheme': scheme,
+  },
   ...Object.fromEntries(
     ['issuer', 'audience', 'kind-id-token', 'kind-logout-other'].map((id) => [id, ['invalid_claims']]),
   ),

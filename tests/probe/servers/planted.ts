@@ -51,6 +51,7 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'no-token-trusted-addresses': opensFor('x-forwarded-for', '127.0.0.1'),
   'no-token-health-check': opensFor('user-agent', 'kube-probe'),
   'no-token-default-password': opensFor('authorization', 'basic ywrtaw46ywrtaw4='),
+  'no-token-other-scheme': opensFor('authorization', 'negotiate'),
   'no-token-subrequest': opensFor('x-middleware-subrequest', 'src/middleware:src/middleware'),
   'no-token-preflight': opensFor('access-control-request-method', 'get'),
   'no-token-range': (request, right) =>
@@ -125,7 +126,7 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
       ? new Response(null, { status: 304 })
       : adding({ etag: '"v1"' }, isGood)(request, right, parts),
   'cache-refusal': adding({ 'cache-control': 'public, max-age=60' }, ({ status }) => status === 401),
-  'cache-header': adding({ 'cache-control': 'public' }, isGood),
+  'cache-header': adding({ 'cache-control': 'max-age=60, must-revalidate' }, isGood),
 
   'challenge-present': refusing(({ status }) => refusal(status, {})),
   'challenge-scheme': challenging('Negotiate'),
@@ -145,6 +146,7 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
 
   'error-garbage': failsIf((request) => decodeURIComponent(tokenOf(request)).includes('\0')),
   'error-header': failsIf((request) => /=\s*"?$/.test(credentials(request) ?? '')),
+  'error-path': failsIf((request) => decodeURIComponent(at(request).pathname).includes('\0')),
   'error-json': failsIf((request) => tokenOf(request).startsWith('bnVsbA')),
   'error-claims': failsIf((request) => Array.isArray(claimsOf(request).iss)),
   'error-kid': failsIf((request) => headerOf(request).kid === '__proto__'),
