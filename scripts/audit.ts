@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import probe from '../src/probe/package.json' with { type: 'json' };
 import { bundledPackages } from './bill-of-materials.ts';
 
 /**
@@ -22,11 +23,11 @@ async function audit(lockfile: string): Promise<Readonly<Record<string, unknown>
   return JSON.parse(output || '{}');
 }
 
-/** Returns the names of the packages that are shipped, which include the dependencies of the plugin. */
+/** Returns the names of the packages that are shipped: what is in the executable, and what the probe brings. */
 async function shippedNames(): Promise<ReadonlySet<string>> {
   const { metafile } = await Bun.build({ entrypoints: ['src/index.ts'], target: 'bun', metafile: true });
   if (!metafile) throw new Error('Cannot list what is shipped: the bundler returned no metafile');
-  return new Set((await bundledPackages(metafile)).map(({ name }) => name));
+  return new Set([...(await bundledPackages(metafile)).map(({ name }) => name), ...Object.keys(probe.dependencies)]);
 }
 
 const results = await Promise.all(lockfiles.map(async (lockfile) => [lockfile, await audit(lockfile)] as const));

