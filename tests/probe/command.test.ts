@@ -99,7 +99,7 @@ describe('protected-api-probe', () => {
     const server = await startAuthorizationServer([AUDIENCE, 'RS256', scope]);
     await using target = api((origin) => ({ issuer: server.issuer, audience: origin, publicUrl: origin }));
     const { id, secret } = server.clients.reader;
-    const args = [target.url, '--client-id', id];
+    const args = [target.url, '--client-id', id, '--issuer', server.issuer];
     const found = await probeWith([...args, '--scope', scope], '', { CLIENT_SECRET: secret });
     expect(found).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/\n1\d\d passed, 0 failed/) });
     const wrong = await probeWith(args, '', { CLIENT_SECRET: 'loud' });
@@ -221,7 +221,11 @@ describe('protected-api-probe', () => {
     ['claims that are none', ['http://x.test', '--claims', '/dev/null'], 'Cannot read claims: the file must be'],
     ['a token that is no file', ['http://x.test', '--token', 'eyJ'], 'Cannot read flags: --token must be'],
     ['a header without a colon', ['http://x.test', '--header', 'x'], 'Cannot read flags: --header must be'],
-    ['no secret', ['http://x.test', '--client-id', 'ci'], 'Cannot get a token: set CLIENT_SECRET'],
+    [
+      'no secret',
+      ['http://x.test', '--client-id', 'ci', '--issuer', 'https://x.test'],
+      'Cannot get a token: set CLIENT_SECRET',
+    ],
   ])('responds to %s with one line and exit status 2', async (_, args, line) => {
     const { status, stdout, stderr } = await probeWith(args);
     expect({ status, stdout, lines: stderr.split('\n').length }).toEqual({ status: 2, stdout: '', lines: 2 });

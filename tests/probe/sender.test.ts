@@ -136,11 +136,13 @@ test.each([
     const { origin, pathname } = new URL(url);
     if (pathname === '/reports') return new Response(null, { status: 401 });
     return Response.json({
-      ...{ resource: `${origin}/reports`, authorization_servers: [origin], issuer: origin, token_endpoint: origin },
+      // An API says anything. The issuer is the one that the user named.
+      ...{ resource: `${origin}/reports`, authorization_servers: ['https://evil.invalid'] },
+      ...{ issuer: origin, token_endpoint: origin },
       ...change,
     });
   });
-  const client = { id: 'ci', secret: 'quiet', scope: [] };
+  const client = { id: 'ci', secret: 'quiet', scope: [], issuer: server.url.origin };
   const found = discoverToken(`${server.url}reports`, client).then(({ token }) => token());
   await expect(found).rejects.toThrow(`Cannot get a token: ${why}`);
   expect(new Set(secrets)).toEqual(new Set([null]));

@@ -1,15 +1,18 @@
 import type { Sent } from '../http/network.ts';
-import { metadataUrls, readResourceMetadata } from '../http/resource-metadata.ts';
+import { readResourceMetadata } from '../http/resource-metadata.ts';
 import { createSender } from '../http/sender.ts';
 import { isJsonObject, type Members, parseObject } from '../values/json.ts';
-import { isSecureUrl } from '../values/url.ts';
+import { isAllowedInMetadata, isSecureUrl } from '../values/url.ts';
 
-// Here a client gets a token as a stranger would: metadata of the API (RFC 9728), of its issuer (RFC 8414), client credentials.
+// Here a client gets a token by client credentials, from an issuer that the user named: what an API says of itself never decides
+// who gets the secret. The metadata of the API (RFC 9728) only say for which resource the token is.
 
 interface ClientCredentials {
   readonly id: string;
   readonly secret: string;
   readonly scope: readonly string[];
+  /** The issuer, which gets the secret. */
+  readonly issuer: string;
   /** Headers of requests to the API. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -17,17 +20,17 @@ interface ClientCredentials {
 const cannot = (why: string) => new TypeError(`Cannot get a token: ${why}`);
 
 /** Returns a function that gets a token for this API, and the public keys of its issuer. */
-export async function discoverToken(url: string, { id, secret, scope, headers }: ClientCredentials) {
+export async function discoverToken(url: string, { id, secret, scope, issuer, headers }: ClientCredentials) {
+  if (!isSecureUrl(issuer)) throw cannot('--issuer must be an https URL');
   const [toApi, toIssuer] = [createSender({ headers }), createSender()];
   const get = (of: typeof toApi) => (at: string) => of.send({ id: 'client', method: 'GET', url: at, headers: [] });
   const found = await readResourceMetadata(url, (await get(toApi)(url)).headers, get(toApi));
-  const { authorization_servers: issuers, resource } = found?.metadata ?? {};
-  const [issuer] = Array.isArray(issuers) ? issuers : [];
-  if (!isSecureUrl(issuer))
-    throw cannot(`no metadata with an authorization server by its https URL at ${metadataUrls(url)[0]}`);
+  const resource = found?.metadata.resource;
   const { token_endpoint: endpoint, jwks_uri: keysUrl } = await metadataOf(issuer, get(toIssuer));
-  if (!isSecureUrl(endpoint)) throw cannot('the token endpoint is no https URL');
-  const published = isSecureUrl(keysUrl) ? parseObject((await get(toIssuer)(keysUrl)).text)?.keys : undefined;
+  if (!isAllowedInMetadata(endpoint, issuer)) throw cannot('the token endpoint is no https URL, or on loopback');
+  const published = isAllowedInMetadata(keysUrl, issuer)
+    ? parseObject((await get(toIssuer)(keysUrl)).text)?.keys
+    : undefined;
   const keys = Array.isArray(published) ? { keys: published.filter(isJsonObject) } : undefined;
 
   const form = new URLSearchParams({ grant_type: 'client_credentials' });

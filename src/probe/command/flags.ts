@@ -23,6 +23,7 @@ only the URL, a good token on standard input, or a port for an issuer.
                          origin of the first URL
   --claims <file>        claims as JSON that the tokens of that issuer have, too
   --client-id <id>       gets a token with the client's secret in CLIENT_SECRET
+  --issuer <url>         the issuer that gets this secret, and nobody else
   --token <kind>=<file>  another token, which must be refused: expired,
                          audience, scope or id
 
@@ -56,6 +57,7 @@ const flagOptions = {
     claims: textFlag,
     'serve-issuer': textFlag,
     'client-id': textFlag,
+    issuer: textFlag,
   },
   ...{ profile: textFlag, known: textFlag, junit: textFlag, 'fail-on': textFlag },
   ...{ intrusive: flag, 'dry-run': flag, json: flag, help: { ...flag, short: 'h' } },

@@ -96,8 +96,10 @@ async function waitFor(options: ProbeOptions & { readonly signal: AbortSignal },
 function tokenOfClient({ values, positionals: [url] }: Flags, headers: ProbeOptions['headers']) {
   const secret = process.env.CLIENT_SECRET;
   if (!secret) throw new TypeError('Cannot get a token: set CLIENT_SECRET to the secret of the client');
-  if (url === undefined) throw new TypeError('Cannot get a token: name a URL beside --client-id');
-  return discoverToken(url, { id: values['client-id'] ?? '', secret, scope: values.scope, headers });
+  const { issuer } = values;
+  if (url === undefined || issuer === undefined)
+    throw new TypeError('Cannot get a token: name a URL and --issuer beside --client-id');
+  return discoverToken(url, { id: values['client-id'] ?? '', secret, scope: values.scope, issuer, headers });
 }
 
 /** Runs the probe, and shows how far it is on a terminal. */

@@ -55,7 +55,7 @@ export function createSender({ fetch, headers = {}, onReceived, ...others }: Sen
   const transmit = fetch ? intoFunction(fetch) : network;
   let [count, nextAt, stopped] = [0, 0, undefined as string | undefined];
   /** How many responses were server errors, and how many of the last ones nothing or a limit. */
-  const failures = { errors: 0, silent: 0, limited: 0 };
+  const failures = { errors: 0, silent: 0, limited: 0, lost: 0 };
   const isOther = (url: string) => fetch === undefined && !isLoopbackHost(new URL(url).hostname);
 
   function whyStopped(): string | undefined {
@@ -85,15 +85,12 @@ export function createSender({ fetch, headers = {}, onReceived, ...others }: Sen
       nextAt = clock.now() + careful.intervalMs;
     }
     count += 1;
-    const isNamed = sent.headers.some(([name]) => name === 'User-Agent');
-    const agent = isNamed ? [] : [['User-Agent', `protected-api-probe (row ${sent.id})`]];
-    const all = [...agent, ...Object.entries(headers), ...sent.headers];
-    const isTyped = sent.body === undefined || all.some(([name]) => name?.toLowerCase() === 'content-type');
-    const type = /^\s*[{[]/.test(sent.body ?? '') ? 'application/json' : 'application/x-www-form-urlencoded';
-    const whole = { ...sent, headers: [...all, ...(isTyped ? [] : [['Content-Type', type]])] as Sent['headers'] };
-    const received = await transmit(whole, signal, maxLength).then(withWords, (error: unknown) =>
-      nothing(`no response: ${error instanceof Error ? printable(error.message || error.name) : 'an error'}`),
-    );
+    const whole = completed(sent, headers);
+    const received = await transmit(whole, signal, maxLength).then(withWords, (error: unknown) => {
+      const why = error instanceof Error ? error.message || error.name : 'an error';
+      if (!fetch && why !== tooLate) failures.lost += 1;
+      return nothing(`no response: ${printable(why)}`);
+    });
     onReceived?.(sent, received);
     countFailure(sent.url, received.status);
     return received;
@@ -105,6 +102,8 @@ export function createSender({ fetch, headers = {}, onReceived, ...others }: Sen
       stopped ??= reason;
     },
     pause: (ms: number) => clock.sleep(ms, signal),
+    /** How many connections were refused, or ended before a response. */
+    lost: () => failures.lost,
     async send(sent: Sent): Promise<Received> {
       const received = await sendOnce(sent);
       const { status } = received;
@@ -118,6 +117,16 @@ export function createSender({ fetch, headers = {}, onReceived, ...others }: Sen
       return sendOnce(sent);
     },
   };
+}
+
+/** Adds the headers of every request, and those that say what sends it, and what it sends. */
+function completed(sent: Sent, headers: Readonly<Record<string, string>>): Sent {
+  const isNamed = sent.headers.some(([name]) => name === 'User-Agent');
+  const agent = isNamed ? [] : [['User-Agent', `protected-api-probe (row ${sent.id})`]];
+  const all = [...agent, ...Object.entries(headers), ...sent.headers];
+  const isTyped = sent.body === undefined || all.some(([name]) => name?.toLowerCase() === 'content-type');
+  const type = /^\s*[{[]/.test(sent.body ?? '') ? 'application/json' : 'application/x-www-form-urlencoded';
+  return { ...sent, headers: [...all, ...(isTyped ? [] : [['Content-Type', type]])] as Sent['headers'] };
 }
 
 /** Returns the seconds of a Retry-After header, which may have a date (RFC 9110 §10.2.3). */

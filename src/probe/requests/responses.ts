@@ -6,7 +6,10 @@ import { garbage, none } from './challenges.ts';
 
 // What a refusal must not say, and how it fits other responses.
 
-const stack = /\bat .+[(/].+:\d+:\d+\)?|Traceback \(most recent|\.(?:java|py|rb|go|cs):\d+\b|node_modules\//;
+/** A line of a trace, also within JSON. A server chooses the text, so what is repeated is bounded. */
+const frame =
+  /(?:^|\n|\\n)[ \t]{0,16}at (?:[^\s()]{1,80} ){0,3}\(?[^\s()]{0,200}[/\\.:][^\s():]{1,100}:\d{1,6}:\d{1,6}\)?(?=$|\s|\\n|")/;
+const stack = new RegExp(`${frame.source}|Traceback \\(most recent|\\.(?:java|py|rb|go|cs):\\d{1,6}\\b|node_modules/`);
 const noStack = (attempts: Attempt | readonly Attempt[]) =>
   response('no stack trace', attempts, ({ text }) =>
     stack.test(text) ? `a body with ${printable(stack.exec(text)?.[0] ?? '', 80)}` : undefined,

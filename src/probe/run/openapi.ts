@@ -28,8 +28,10 @@ export function operationsOf(document: object, baseUrl: string | undefined, want
           .flat()
           .filter((each): each is string => typeof each === 'string');
         const parameters = [...listOf(operation.parameters), ...listOf(isJsonObject(item) && item.parameters)];
-        const url = base + filled(document, path, parameters);
-        protectedOnes.push({ url, method, scope });
+        // Without the slash, `.evil.example` would be another host, and `0` another port.
+        const url = base + (path.startsWith('/') ? '' : '/') + filled(document, path, parameters);
+        if (URL.canParse(url) && new URL(url).host === new URL(base).host) protectedOnes.push({ url, method, scope });
+        else notTried.push(`${method} ${path} is at another host`);
       }
     }
   return { targets: protectedOnes, notTried };

@@ -3,6 +3,7 @@ import type { Sent } from '../http/network.ts';
 import { type Clock, createSender, type Received, type Sender } from '../http/sender.ts';
 import type { KeyServer } from '../issuer/served-issuer.ts';
 import type { Level, Needs, Row } from '../row/row.ts';
+import { printable } from '../values/text.ts';
 import { operationsOf } from './openapi.ts';
 import { type ProbeOptions, type Target, targetsOf } from './options.ts';
 import { type ProbedRow, type ProbeReport, reportOf } from './report.ts';
@@ -15,6 +16,8 @@ import { adviceOn, createTrial } from './trial.ts';
 const profiles: readonly unknown[] = ['rfc6750', 'rfc9068', 'mcp', 'fapi2', undefined];
 /** How many rows are tried between two controls. */
 const controlInterval = 25;
+/** How often a server that has ended is asked whether it is there again, once a second. */
+const restartAttempts = 3;
 
 /**
  * Tries a resource server from outside: with tokens that must be refused, and some that must not, row by row. It needs nothing
@@ -65,7 +68,7 @@ export function plan(options: ProbeOptions, depth: Needs): readonly string[] {
   return [
     ...targets.flatMap(({ method, url }) => chosen.map(({ id, sent }) => `${method} ${url}  ${id}: ${sent}`)),
     ...notTried,
-  ];
+  ].map((line) => printable(line, 1000));
 }
 
 /** Returns the ID that a name is, or else those that begin with it. */
@@ -134,7 +137,15 @@ async function probeTarget(run: Run, chosen: readonly Row[]): Promise<void> {
     begin(row.id);
     const isOver = await source.renew();
     if (isOver !== undefined) sender.stop(isOver);
+    const lost = sender.lost();
     await probeRow(run, row);
+    if (sender.lost() > lost && (await hasEnded(run))) {
+      replaceLast(results, ended);
+      if (!(await isBack(run))) {
+        for (const left of chosen.slice(at + 1)) add(left, 'inconclusive', 'Not tried: the server has ended');
+        return;
+      }
+    }
     if (at % controlInterval !== controlInterval - 1 && at !== chosen.length - 1) continue;
     let again = await run.control();
     if (again?.outcome === 'unclear') {
@@ -152,6 +163,29 @@ async function probeTarget(run: Run, chosen: readonly Row[]): Promise<void> {
     judged = results.length;
   }
   if (good) add(controlEnd, 'passed', good.words);
+}
+
+/** A connection that a server closes is a refusal. One that it no longer takes is the end of its process. */
+const hasEnded = async ({ results, trial }: Run) =>
+  results.at(-1)?.verdict === 'inconclusive' && (await trial.send({})).status === 0;
+const ended: Partial<ProbedRow> = {
+  ...{ verdict: 'failed', level: 'must' },
+  got: 'The server, which responded before, takes no connection after this request: its process has ended',
+  remedy: 'Look into the log of the server for an uncaught exception at this time, and catch it in the request',
+};
+
+function replaceLast(results: ProbedRow[], what: Partial<ProbedRow>): void {
+  const last = results.pop();
+  if (last) results.push({ ...last, ...what });
+}
+
+/** Waits for a supervisor to start the server again. */
+async function isBack({ sender, trial }: Run): Promise<boolean> {
+  for (let left = restartAttempts; left > 0 && sender.stopped() === undefined; left -= 1) {
+    await sender.pause(1000);
+    if ((await trial.send({})).status > 0) return true;
+  }
+  return false;
 }
 
 const verdicts = { served: 'failed', refused: 'passed', unclear: 'inconclusive' } as const;

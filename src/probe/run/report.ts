@@ -58,8 +58,13 @@ export interface ProbeReport {
   render(hasColour?: boolean, columns?: number): string;
 }
 
-/** Returns the report of a run. */
-export function reportOf(rows: readonly ProbedRow[], notTried: readonly string[]): ProbeReport {
+/** What a server or its document says may be long, and may hold anything that a terminal obeys. */
+const shown = (text: string) => printable(text, 1000);
+
+/** Returns the report of a run. Nothing of a server is in it as it came. */
+export function reportOf(raw: readonly ProbedRow[], named: readonly string[]): ProbeReport {
+  const rows = raw.map((row) => ({ ...row, target: shown(row.target), got: shown(row.got) }));
+  const notTried = named.map(shown);
   const of = (verdict: Verdict) => rows.filter((row) => row.verdict === verdict && row.known === undefined);
   const [passed, failed, skipped] = [of('passed'), of('failed'), of('skipped')];
   const [warnings, inconclusive] = [of('warning'), of('inconclusive')];

@@ -9,3 +9,7 @@ export function isSecureUrl(value: unknown): value is string {
   const { protocol, hostname, username, password } = new URL(value);
   return username + password === '' && (protocol === 'https:' || isLoopbackHost(hostname));
 }
+
+/** Whether the metadata of an issuer may name this URL: one on this machine only if the issuer is there. */
+export const isAllowedInMetadata = (value: unknown, issuer: string): value is string =>
+  isSecureUrl(value) && (!isLoopbackHost(new URL(value).hostname) || isLoopbackHost(new URL(issuer).hostname));

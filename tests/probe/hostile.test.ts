@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'bun:test';
+import { createServer } from 'node:http';
+import { createTestIssuer } from '../../src/auth/testing.ts';
+import { probe } from '../../src/probe/index.ts';
+import { plan, runProbe } from '../../src/probe/run/probe.ts';
+import type { Verdict } from '../../src/probe/run/report.ts';
+import { isAllowedInMetadata } from '../../src/probe/values/url.ts';
+import { listen } from '../support/raw-http.ts';
+
+const refuse = () => new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
+const documentOf = (...paths: readonly string[]) => ({
+  openapi: '3.1.0',
+  security: [{ bearer: [] }],
+  paths: Object.fromEntries(paths.map((path) => [path, { get: {} }])),
+});
+
+describe('an OpenAPI document', () => {
+  const paths = [
+    '.evil.example/x',
+    '0/x',
+    '@evil.example/x',
+    '//evil.example/x',
+    '\\\\evil.example/x',
+    ':81/x',
+    '/good',
+  ];
+
+  test.each(['https://api.invalid/docs/openapi.json', 'https://api.invalid', undefined])(
+    'at %s sends no request to another host than its own',
+    async (baseUrl) => {
+      const hosts = new Set<string>();
+      const { token } = await createTestIssuer();
+      const fetch = (request: Request) => {
+        hosts.add(new URL(request.url).host);
+        return refuse();
+      };
+      await probe({ openapi: documentOf(...paths), baseUrl, fetch, token: await token(), only: ['control'] });
+      expect([...hosts]).toEqual(['api.invalid']);
+    },
+  );
+});
+
+/** What a terminal obeys: escape sequences, line ends, C1 controls, and marks of direction. */
+const control = '\u001b[2J\r\nX: y\u009b31m\u202e';
+const isPlain = (text: string) => /^[\x20-\x7e\n§…]*$/.test(text);
+
+describe('what a server says is printed escaped', () => {
+  const hostile = `/a${control}`;
+
+  test('in the report, as text and as JSON, and in what would be sent', async () => {
+    const openapi = { ...documentOf(hostile), paths: { [hostile]: { get: { security: [] } }, '/b': { get: {} } } };
+    const metadata = { resource: control, authorization_servers: [control], [control]: [] };
+    const fetch = ({ url }: Request) => (url.includes('.well-known') ? Response.json(metadata) : refuse());
+    const report = await probe({ openapi, fetch });
+    expect(report.notTried).toEqual([expect.stringContaining('\\u001b[2J')]);
+    expect(report.rows.filter(({ got }) => got.includes('\\u001b')).length).toBeGreaterThan(1);
+    for (const text of [report.render(), JSON.stringify(report.rows), JSON.stringify(report.notTried)])
+      expect(isPlain(text)).toBe(true);
+    expect(plan({ openapi }, 'nothing').every(isPlain)).toBe(true);
+  });
+});
+
+describe('the row leak-stack', () => {
+  const verdictOf = async (body: string) => {
+    const fetch = () => new Response(body, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
+    const { rows } = await probe({ targets: ['https://api.invalid/'], fetch, only: ['leak-stack'] });
+    return rows.find(({ id }) => id === 'leak-stack')?.verdict;
+  };
+  const trace = 'Error: x\n    at check (/srv/app/index.js:10:5)\n    at async file:///srv/app/main.js:1:2';
+
+  // An expression that goes back over the text again and again would take minutes, and block the time limit too.
+  const bodies: readonly (readonly [what: string, body: string, verdict: Verdict])[] = [
+    ['a trace', trace, 'warning'],
+    ['a trace within JSON', JSON.stringify({ error: trace }), 'warning'],
+    ['a trace of node:internal', 'x\n    at node:internal/main/run:1:2', 'warning'],
+    ['a URL and a time', 'The service moved at https://api.example.com/status 12:30:45', 'passed'],
+    ['a line with a URL and a time', 'Seen\nat https://api.example.com/ 12:30:45', 'passed'],
+    ['64 KB of beginnings of a trace', '\n at a/'.repeat(9000), 'passed'],
+    ['64 KB of one line of a trace', `\n at ${'a/:1:'.repeat(12_000)}`, 'passed'],
+    ['64 KB of blanks', `\n${' at '.repeat(16_000)}`, 'passed'],
+  ];
+  for (const [what, body, verdict] of bodies)
+    test(`says of ${what}: ${verdict}`, async () => expect(await verdictOf(body)).toBe(verdict));
+});
+
+test.each<[url: string, issuer: string, isAllowed: boolean]>([
+  ['https://id.example.test/token', 'https://id.example.test/', true],
+  ['http://127.0.0.1:9/token', 'http://localhost:9/', true],
+  ['http://127.0.0.1:9/token', 'https://id.example.test/', false],
+  ['https://localhost/token', 'https://id.example.test/', false],
+  ['http://id.example.test/token', 'https://id.example.test/', false],
+])('the metadata of an issuer may name %s beside %s: %s', (url, issuer, isAllowed) =>
+  expect(isAllowedInMetadata(url, issuer)).toBe(isAllowed),
+);
+
+describe('a server', () => {
+  test('that switches protocols for every request does not hold the run', async () => {
+    const server = createServer();
+    server.on('connection', (socket) => {
+      socket.on('error', () => {});
+      socket.on('data', () =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
+      );
+    });
+    const url = `http://127.0.0.1:${await listen(server)}/`;
+    const report = await probe({ targets: [url], only: ['credentials'] });
+    expect(report.failed.length + report.inconclusive.length).toBeGreaterThan(0);
+    server.closeAllConnections();
+    server.close();
+  });
+
+  test.each([
+    ['ends', false, 'Not tried: the server has ended'],
+    ['ends and is started again', true, undefined],
+  ])('that %s at a row fails that row', async (_, isSupervised, after) => {
+    const { token } = await createTestIssuer();
+    let server = create();
+    const port = await listen(server);
+    const url = `http://127.0.0.1:${port}/`;
+    function create() {
+      const created = createServer((request, response) => {
+        const isGood = request.headers.authorization === `Bearer ${good}`;
+        if (request.headers.authorization !== 'Basic')
+          return void response.writeHead(isGood ? 200 : 401).end(`${isGood}`);
+        created.closeAllConnections();
+        created.close();
+      });
+      return created;
+    }
+    const good = await token();
+    // A supervisor takes some time.
+    const clock = {
+      now: Date.now,
+      async sleep() {
+        if (!isSupervised || server.listening) return;
+        server = create();
+        await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening));
+      },
+    };
+    const report = await runProbe(
+      { targets: [url], token: good, only: ['error-header', 'error-json'] },
+      undefined,
+      clock,
+    );
+    const of = (row: string) => report.rows.find(({ id }) => id === row);
+    expect(of('error-header')).toMatchObject({
+      verdict: 'failed',
+      level: 'must',
+      got: expect.stringContaining('has ended'),
+    });
+    expect(of('error-json')).toMatchObject(
+      after === undefined ? { verdict: 'passed' } : { verdict: 'inconclusive', got: after },
+    );
+    server.close();
+  });
+});
