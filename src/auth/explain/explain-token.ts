@@ -89,6 +89,7 @@ export async function explainToken(
     requirements,
     nowSeconds,
     lastFailure: (issuers.find((each) => each.issuer === named) ?? issuers[0])?.lastFailure,
+    keyIds: keys.idsOf(named),
     keyFault: keys.faultOf(named, decoded.header.kid, claims, (found ?? options).algorithms),
     nameOf,
     proof: proof && { pasted: proof, expected: await expectedOf(proof, decoded.text, options, reasons[1]) },

@@ -135,12 +135,15 @@ const oneTenant = {
   adviceInCode: acceptSeveral('requiredClaims: { tid: [...] }'),
 };
 
-/** The URL of metadata, which is no issuer, but has one in its member `issuer`. */
+/** The URL of a document that the issuer publishes below its identifier. */
 const isDocument = (issuer: string) =>
-  /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)\/?$/.test(issuer);
+  /\/\.well-known\/(?:openid-configuration|oauth-authorization-server|jwks(?:\.json)?)\/?$/.test(issuer);
+const documentFor = (keySetUrl: string) =>
+  `Use the iss of a token, which usually is this URL up to /.well-known. The URL of a key set belongs in ${keySetUrl}`;
 const withoutDocument = {
-  fault: 'is the URL of metadata, not an issuer',
-  advice: 'Use the value of issuer in that document, which usually is this URL up to /.well-known',
+  fault: 'is the URL of metadata or of a key set, not an issuer',
+  advice: documentFor('JWKS_URI'),
+  adviceInCode: documentFor('jwksUri'),
 };
 
 const anyName = {

@@ -174,7 +174,7 @@ const neverMet =
   /^(?:scheme_|proof_(?!missing)|dpop_required|certificate_mismatch|token_revoked|revocation_|replay_|access_denied)/;
 test('explainToken() has a check for each reason that it can meet', () => {
   const options = { ...optionsWith(), issuer: [issuer.url] };
-  const none = { issuer: undefined, lookup: undefined, lastFailure: undefined, keyFault: undefined };
+  const none = { issuer: undefined, lookup: undefined, lastFailure: undefined, keyFault: undefined, keyIds: [] };
   const explained = { ...none, text: '', header: {}, claims: {}, requirements: {} };
   const named = [true, false].flatMap((isIntrospected) =>
     describeChecks({ ...explained, options, isIntrospected, nowSeconds: 0, nameOf: (name) => name }).flatMap(
@@ -195,7 +195,7 @@ explains('a forged token', { key: rsaKey('stranger') }, [
   '401 invalid_token: the token was changed, or another issuer signed it. Check ISSUER and JWKS_URI',
 ]);
 explains('a token of an unknown key', { header: { kid: 'new' } }, [
-  'key new rejected: ISSUER is <issuer>',
+  'key new rejected: ISSUER is <issuer>, and it publishes the keys signing-key',
   '401 invalid_token: <issuer> does not publish the key new. Check ISSUER and JWKS_URI',
 ]);
 explains('an algorithm that can be allowed', { header: { alg: 'ES256' } }, [

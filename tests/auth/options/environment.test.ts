@@ -72,9 +72,9 @@ describe('optionsFromEnvironment()', () => {
       `has no https://, got "http://tenant.example.com/". Plain http needs a loopback host, or JWKS_ALLOW_HTTP=true. ${anyName}`,
     ],
     ['tenant.example.com', `has no https://, got "tenant.example.com". ${anyName}`],
-    ...['openid-configuration', 'oauth-authorization-server'].map((name) => [
+    ...['openid-configuration', 'oauth-authorization-server', 'jwks.json'].map((name) => [
       `https://tenant.example.com/.well-known/${name}`,
-      `is the URL of metadata, not an issuer, got "https://tenant.example.com/.well-known/${name}". Use the value of issuer in that document, which usually is this URL up to /.well-known`,
+      `is the URL of metadata or of a key set, not an issuer, got "https://tenant.example.com/.well-known/${name}". Use the iss of a token, which usually is this URL up to /.well-known. The URL of a key set belongs in JWKS_URI`,
     ]),
   ])('names the fault of ISSUER=%s first', (ISSUER, fault) =>
     expect(problemsOf({ ...good, ISSUER })).toEqual([`ISSUER ${fault}`]),

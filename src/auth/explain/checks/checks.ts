@@ -56,12 +56,22 @@ function describeKeys(explained: Explained): readonly Check[] {
     typeof header.kid === 'string' && header.kid !== ''
       ? lastFailure
         ? describeAttempts(explained, lastFailure, source)
-        : source
+        : source + describeKeyIds(explained)
       : 'a kid is required';
   return [
     check('key', kid, wanted, key, 'found in the key set'),
     check('signature', signedBy, 'the signature matches no key with this kid', signature, 'verified'),
   ];
+}
+
+/** An issuer with more keys than that has too many to compare by eye. */
+const maxKeyIds = 10;
+
+/** Returns which keys the issuer publishes, so that a `kid` of another form shows. */
+function describeKeyIds({ keyIds }: Explained): string {
+  const more = keyIds.length - maxKeyIds;
+  const ids = [...keyIds.slice(0, maxKeyIds), ...(more > 0 ? [`and ${more} more`] : [])];
+  return ids.length === 0 ? '' : `, and it publishes the keys ${joined(ids)}`;
 }
 
 /** Returns what was wrong with the document that says most, and with each of the others. */

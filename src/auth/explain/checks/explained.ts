@@ -45,6 +45,8 @@ export interface Explained {
   readonly lastFailure: FetchFault | undefined;
   /** What is wrong with the key that the token names although it is published, such as `its use is enc`; undefined if nothing is. */
   readonly keyFault: string | undefined;
+  /** The IDs of the keys that the issuer publishes. Empty if they are not known. */
+  readonly keyIds: readonly string[];
   /** Returns the name of an option, in the words of options or of settings. */
   readonly nameOf: (option: keyof CheckedOptions) => string;
   /** The proof that was pasted with the token, if any, and what it is compared with. */

@@ -30,6 +30,7 @@ export function explainUnchecked(
     lookup: undefined,
     lastFailure: undefined,
     keyFault: undefined,
+    keyIds: [],
   };
   // With a scope, those of the token are listed.
   const requirements = { scope: 'any' };
