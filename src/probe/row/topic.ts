@@ -60,15 +60,19 @@ export const response = (
 ): Way =>
   finding(expected, [attempts].flat().length, async (trial) => {
     let words = '';
-    for (const attempt of [attempts].flat() as readonly Attempt[]) {
+    const sent = [attempts].flat() as readonly Attempt[];
+    for (const [at, attempt] of sent.entries()) {
       const answer = await trial.sendOnce(attempt);
       if (answer.outcome === 'unclear') return { verdict: 'inconclusive', got: answer.words };
       const got = fault(answer, trial);
-      if (got !== undefined) return { verdict: 'failed', got };
+      if (got !== undefined) return { verdict: 'failed', got: got + variant(at, sent) };
       words = answer.words;
     }
     return { verdict: 'passed', got: words };
   });
+
+/** Says which of several requests it was. */
+const variant = (at: number, { length }: readonly Attempt[]) => (length > 1 ? ` (variant ${at + 1} of ${length})` : '');
 
 /** Sends requests until one is served. A token that its change leaves as it is, such as an opaque one, is not sent. */
 export async function refuses(trial: Trial, ...attempts: readonly Attempt[]): Promise<Finding> {
@@ -83,7 +87,7 @@ async function all(trial: Trial, attempts: readonly Attempt[], want: Answer['out
   let last: Finding = { verdict: 'skipped', got: 'The token has no part that can be changed so' };
   for (const [at, attempt] of attempts.entries()) {
     const { outcome, words } = await trial.send(attempt);
-    const got = attempts.length > 1 && outcome !== want ? `${words} (variant ${at + 1} of ${attempts.length})` : words;
+    const got = outcome === want ? words : words + variant(at, attempts);
     if (outcome === fault) return { verdict: 'failed' as const, got };
     if (outcome === 'unclear') last = { verdict: 'inconclusive', got };
     else if (last.verdict !== 'inconclusive') last = { verdict: 'passed', got };

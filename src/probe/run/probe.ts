@@ -222,6 +222,7 @@ function withKnown(rows: readonly ProbedRow[], known: Readonly<Record<string, st
     if (reason === undefined) return row;
     if (deviates(row)) return { ...row, known: reason };
     if (row.verdict !== 'passed' || found.has(row.id)) return row;
-    return { ...row, verdict: 'failed', got: `${row.got}: it passes again, remove it from the known deviations` };
+    const got = `${row.got}: it passes again, remove it from the known deviations`;
+    return { ...row, verdict: 'failed', got, remedy: 'Remove it from the known deviations' };
   });
 }

@@ -1,6 +1,7 @@
 import type { Level, Needs } from '../row/row.ts';
 import { groupBy } from '../values/group-by.ts';
 import { printable } from '../values/text.ts';
+import { byHarm, harmOf, harms, summaryOf } from './harm.ts';
 
 // Here the result of a run is counted and written.
 
@@ -52,8 +53,8 @@ export interface ProbeReport {
   /** Whether every row that applies has a verdict. */
   readonly isComplete: boolean;
   /**
-   * Returns a table of the rows that have not passed, failures last, and the counts. Defaults to no colour, and to lines of at
-   * most 120 characters.
+   * Returns a sentence that says what to do first, a table of the rows that have not passed, the most harmful first, and the
+   * counts. Defaults to no colour, and to lines of at most 120 characters.
    */
   render(hasColour?: boolean, columns?: number): string;
 }
@@ -82,7 +83,8 @@ function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = false, co
   const { rows, passed, failed, warnings, skipped, inconclusive, notTried } = report;
   const known = rows.filter((row) => row.known !== undefined);
   const targets = new Set(rows.map(({ target }) => target));
-  const shown = [...known, ...inconclusive, ...warnings, ...failed];
+  const faults = byHarm([...failed, ...warnings]);
+  const shown = [...known, ...inconclusive, ...faults];
   const idWidth = Math.max(...shown.map(({ id }) => id.length), 0) + 2;
   /** A line, or several that begin in the same column. */
   const line = (kind: Kind | '', text: string, id = '') => {
@@ -97,9 +99,12 @@ function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = false, co
     return line(kind, `${row.sent}: ${row.got}${targets.size > 1 ? ` at ${row.target}` : ''}${why}`, row.id);
   };
   /** Rows of one rule, and under them what it demands. */
-  const explained = (kind: Kind, of: readonly ProbedRow[]) =>
+  const explained = (of: readonly ProbedRow[]) =>
     [...groupBy(of, ({ expected, rule, remedy }) => `Expected ${expected} (${rule}). ${remedy}`)].flatMap(
-      ([words, group]) => [...group.map(rowLine(kind)), line('', words), ''],
+      ([words, group]) => [
+        ...group.map((row) => rowLine(row.verdict === 'warning' ? 'warning' : 'failed')(row)),
+        ...[line('', words), ''],
+      ],
     );
   const counted = (kind: Kind, of: readonly ProbedRow[]) =>
     [...groupBy(of, ({ got }) => got)].flatMap(([reason, group]) =>
@@ -109,12 +114,15 @@ function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = false, co
     );
   const counts = Object.entries({ passed, failed, warnings, skipped, inconclusive, known });
   const lines = [
+    ...wrapped(summaryOf(report), Math.max(columns, minColumns)),
     ...[...targets].map((target) => `Target: ${target}`),
+    '',
+    ...harms.flatMap((heading, harm) => {
+      const found = faults.filter((row) => harmOf(row) === harm);
+      return found.length === 0 ? [] : [...wrapped(heading, Math.max(columns, minColumns)), ...explained(found)];
+    }),
     ...known.map(rowLine('known')),
     ...counted('inconclusive', inconclusive),
-    '',
-    ...explained('warning', warnings),
-    ...explained('failed', failed),
     ...counted('skipped', skipped),
     ...notTried.map((text) => line('not tried', text)),
     counts.map(([name, { length }]) => `${length} ${name}`).join(', '),

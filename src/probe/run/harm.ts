@@ -1,0 +1,51 @@
+import type { Needs } from '../row/row.ts';
+import type { ProbedRow, ProbeReport } from './report.ts';
+
+// Here is decided how much harm a fault does, and with that what a report says first.
+
+/** What faults do, the worst first. */
+export const harms = [
+  'Let in, and must be refused:',
+  'Wrong in another way:',
+  'Let in, and should be refused, such as a token of another kind:',
+  'Let in, though it is not written as the standard has it. Only who writes a library can repair most of these:',
+  'Could be better:',
+] as const;
+
+/** Topics about how a good token is written, or what is around it. */
+const spelling = /^(?:scheme|credentials|encoding|header|text|crit|kid)-/;
+/** What rows expect that fail if something is let in. */
+const closed = /^(?:a refusal|anything but the protected response|no word of the first)/;
+const depths: readonly Needs[] = ['nothing', 'token', 'issuer'];
+
+type Fault = Pick<ProbedRow, 'id' | 'level' | 'expected' | 'got'>;
+
+/** Returns the place of a fault in `harms`. */
+export function harmOf({ id, level, expected, got }: Fault): number {
+  // A server that ended, or a known deviation that is gone, let nothing in.
+  const isLetIn = closed.test(expected) && /^[123]\d\d\b/.test(got) && !expected.includes('cache may keep');
+  if (level === 'must') return isLetIn ? 0 : 1;
+  return isLetIn ? (spelling.test(id) ? 3 : 2) : 4;
+}
+
+/** Sorts faults by harm, and those that do the same by what an attacker needs for them. */
+export const byHarm = (faults: readonly ProbedRow[]): readonly ProbedRow[] =>
+  faults.toSorted((a, b) => harmOf(a) - harmOf(b) || depths.indexOf(a.needs) - depths.indexOf(b.needs));
+
+const means = { nothing: 'without a token', token: 'with a token', issuer: 'with tokens of an issuer of its own' };
+const counted = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
+
+/** Says what was tried, whether anything was let in, and what to do first. */
+export function summaryOf({ rows, failed, warnings, inconclusive }: Omit<ProbeReport, 'render'>): string {
+  const tried = rows.filter(({ verdict }) => verdict !== 'skipped' && verdict !== 'inconclusive');
+  const deepest = depths.findLast((depth) => tried.some(({ needs }) => needs === depth)) ?? 'nothing';
+  const count = failed.filter((row) => harmOf(row) === 0).length;
+  const isKnown = rows.some(({ known }) => known !== undefined);
+  const what = count > 0 ? counted(count, 'lets', 'let') : 'none lets';
+  const found = `${what} in what must be refused${isKnown ? ', apart from what is known' : ''}`;
+  const left = inconclusive.length > 0 ? `; ${counted(inconclusive.length, 'was', 'were')} not judged` : '';
+  const [worst] = byHarm([...failed, ...warnings]);
+  const doubt = inconclusive[0] && `find out why ${inconclusive[0].id} got "${inconclusive[0].got}"`;
+  const first = worst && (worst.level === 'must' || !doubt) ? `${worst.remedy} (${worst.id})` : doubt;
+  return `Tried ${counted(tried.length, 'row', 'rows')} ${means[deepest]}: ${found}${left}. First: ${first ?? 'nothing is left to do'}.`;
+}

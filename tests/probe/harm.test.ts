@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'bun:test';
+import { byHarm, harmOf, summaryOf } from '../../src/probe/run/harm.ts';
+import { type ProbedRow, reportOf } from '../../src/probe/run/report.ts';
+
+const row = (about: Partial<ProbedRow>): ProbedRow => ({
+  ...{ id: 'audience-other', target: 'GET https://api.invalid/', rule: 'RFC 7519 §4.1.3', level: 'must' },
+  ...{ needs: 'issuer', sent: 'an aud', expected: 'a refusal (4xx)', got: '200', verdict: 'failed' },
+  ...{ remedy: 'Compare aud', ...about },
+});
+const warning = { level: 'should', verdict: 'warning' } as const;
+
+describe('harmOf()', () => {
+  test.each<[what: string, harm: number, about: Partial<ProbedRow>]>([
+    ['a token that must be refused', 0, {}],
+    ['another path that is open', 0, { id: 'path-case', expected: 'anything but the protected response' }],
+    ['a stored response', 0, { id: 'cache-anonymous', expected: 'a refusal of the second' }],
+    ["another client's response", 0, { id: 'cache-subject', expected: 'no word of the first in the second' }],
+    ['a server error', 1, { id: 'error-json', expected: 'no 5xx', got: '500' }],
+    ['a server that ended', 1, { got: 'no response: refused' }],
+    ['a known deviation that is gone', 1, { got: '401 Bearer: it passes again' }],
+    ['an ID token', 2, { id: 'kind-id-typ', ...warning }],
+    ['another spelling of the scheme', 3, { id: 'scheme-joined', ...warning }],
+    ['a challenge without a word', 4, { id: 'challenge-no-error', expected: 'error', got: '401', ...warning }],
+    ['a refusal that is stored', 4, { id: 'cache-refusal', expected: 'a refusal that no cache may keep', ...warning }],
+  ])('has a place for %s', (_, harm, about) => expect(harmOf(row(about))).toBe(harm));
+
+  test('puts what anyone can send before what an issuer must sign', () => {
+    const faults = [row({}), row({ id: 'text-opaque', ...warning }), row({ id: 'none-spellings', needs: 'nothing' })];
+    expect(byHarm(faults).map(({ id }) => id)).toEqual(['none-spellings', 'audience-other', 'text-opaque']);
+  });
+});
+
+describe('the report begins with a sentence', () => {
+  const passed = row({ verdict: 'passed', got: '401' });
+  const unclear = row({ id: 'control', verdict: 'inconclusive', got: '403: Name the scope' });
+  test.each<[what: string, rows: readonly ProbedRow[], words: string]>([
+    [
+      'if all is well',
+      [passed],
+      '1 row with tokens of an issuer of its own: none lets in what must be refused. First: nothing',
+    ],
+    [
+      'if tokens are let in',
+      [passed, row({}), row({ id: 'b' })],
+      '3 rows with tokens of an issuer of its own: 2 let in what must be refused. First: Compare aud (audience-other).',
+    ],
+    [
+      'without a token',
+      [row({ needs: 'nothing' })],
+      '1 row without a token: 1 lets in what must be refused. First: Compare aud',
+    ],
+    [
+      'if a warning is all',
+      [row({ ...warning, remedy: 'Say more' })],
+      'none lets in what must be refused. First: Say more',
+    ],
+    [
+      'if the run is incomplete',
+      [unclear, row(warning)],
+      '; 1 was not judged. First: find out why control got "403: Name the scope".',
+    ],
+    [
+      'if a deviation is known',
+      [row({ known: 'July' }), passed],
+      'none lets in what must be refused, apart from what is known.',
+    ],
+  ])('%s', (_, rows, words) => {
+    const report = reportOf(rows, []);
+    expect(summaryOf(report)).toContain(words);
+    expect(report.render(false, 1000)).toStartWith(`${summaryOf(report)}\n`);
+  });
+
+  test('and goes by harm', () => {
+    const rows = [
+      row({ id: 'scheme-joined', ...warning }),
+      row({ id: 'kind-id-typ', ...warning }),
+      row({ id: 'error-json', expected: 'no 5xx', got: '500' }),
+      row({}),
+    ];
+    const shown = reportOf(rows, []).render(false, 1000);
+    const ids = [...shown.matchAll(/^(?:failed|warning) +(\S+)/gm)].map(([, id]) => id);
+    expect(ids).toEqual(['audience-other', 'error-json', 'kind-id-typ', 'scheme-joined']);
+    expect(shown).toContain('\nLet in, and must be refused:\nfailed ');
+    expect(shown).toEndWith('\n0 passed, 2 failed, 2 warnings, 0 skipped, 0 inconclusive, 0 known\n');
+  });
+});
