@@ -4,8 +4,8 @@ import { dirname, join, posix } from 'node:path';
 import { doors } from '../support/doors.ts';
 import { readText, root } from '../support/repository.ts';
 
-/** The rows of the three tables of CONTRIBUTING.md: rooms and files of src, and what each may import. */
-const page = await readText('CONTRIBUTING.md');
+/** The rows of the three tables of MAINTAINING.md: rooms and files of src, and what each may import. */
+const page = await readText('MAINTAINING.md');
 const rooms = [...page.matchAll(/^\| (`[^|]+`) +\|[^|\n]+\|([^|\n]*)\|$/gm)].flatMap(([, places = '', cell = '']) => {
   const names = [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
   return [...places.matchAll(/`([\w/.-]+(?:\/|\.ts))`/g)].map(([, place = '']) => ({
@@ -69,10 +69,10 @@ function isAllowed(specifier: string, file: string, place: string, imports: read
   return imports === undefined || imports.includes(to);
 }
 
-test('CONTRIBUTING.md names each room and file of src once', () =>
+test('MAINTAINING.md names each room and file of src once', () =>
   expect(order.toSorted()).toEqual([...new Set(sourceFiles.map(placeOf))].toSorted()));
 
-test.each(sourceFiles)('%s imports only what CONTRIBUTING.md names', async (file) =>
+test.each(sourceFiles)('%s imports only what MAINTAINING.md names', async (file) =>
   expect(forbiddenImports(file, await readText(`src/${file}`))).toEqual([]),
 );
 
