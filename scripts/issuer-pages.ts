@@ -127,7 +127,7 @@ export async function issuerPages(): Promise<ReadonlyMap<string, string>> {
   ];
   // One call of the formatter for all parts, because each takes a tenth of a second.
   const separator = '\n\n<!-- next -->\n\n';
-  const formatted = format('issuers.md', parts.map(({ text }) => text).join(separator))
+  const formatted = format('docs/issuers.md', parts.map(({ text }) => text).join(separator))
     .trim()
     .split(separator);
   const pages = new Map<string, string>();
