@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { runToEnd } from '../support/child-process.ts';
 import { compiled, installedPackage } from '../support/installed-package.ts';
-import { nodePath, nodeVersions } from '../support/node-versions.ts';
+import { isNight, newestNode, nodePath, nodeVersions } from '../support/node-versions.ts';
 import { readText } from '../support/repository.ts';
 
 const folder = installedPackage('', 'runtimes', ['own-tests.mjs']);
@@ -23,7 +23,7 @@ for (const [name, command] of commands)
   });
 
 describe('Jest, as docs/guides/testing.md has it', async () => {
-  const [, section = ''] = (await readText('docs/guides/testing.md')).split('## Jest\n');
+  const [, section = ''] = (await readText('docs/guides/testing.md')).split('## Jest and Vitest\n');
   const [, command = ''] = /```sh\n(.*)\n/.exec(section) ?? [];
   const [babelConfig = '', jestConfig = ''] = section.match(/^module\.exports = .*?;$/gms) ?? [];
   const folder = installedPackage('jest@30.5.2 @babel/plugin-transform-modules-commonjs@7.29.14');
@@ -51,6 +51,79 @@ describe('Jest, as docs/guides/testing.md has it', async () => {
     expect(stderr).toContain('1 passed');
   });
 });
+
+// The page has no configuration for Vitest.
+if (isNight)
+  describe('the configuration of docs/guides/testing.md', async () => {
+    const guide = await readText('docs/guides/testing.md');
+    const [, ignored = ''] = /^ +transformIgnorePatterns: (\[.*?\]),$/ms.exec(guide) ?? [];
+    const runtimePath = () => `${dirname(nodePath(newestNode))}:${process.env.PATH}`;
+    const [, babelOfPage = ''] = /^\/\/ babel\.config\.js\n(.*?;)$/ms.exec(guide) ?? [];
+    const patterns: unknown = new Function(`return ${ignored}`)();
+    const spec = (load: string) => `${load}
+      test('a token is accepted', async () => {
+        const issuer = await createTestIssuer();
+        const headers = { authorization: \`Bearer \${await issuer.token()}\` };
+        const { claims } = await createGuard(issuer.options).requireToken(new Request('http://localhost/', { headers }));
+        expect(claims.sub).toBe('test');
+      });`;
+    const required = `const { createGuard } = require('protected-api/guard');
+      const { createTestIssuer } = require('protected-api/testing');`;
+    const imported = `import { createGuard } from 'protected-api/guard';
+      import { createTestIssuer } from 'protected-api/testing';`;
+    const ofNest = {
+      rootDir: 'src',
+      moduleFileExtensions: ['js', 'json', 'ts'],
+      testRegex: '.*\\.spec\\.ts$',
+      transform: { '^.+\\.(t|j)s$': 'ts-jest' },
+    };
+    const compilerOptions = { module: 'nodenext', target: 'es2023', isolatedModules: true, skipLibCheck: true };
+    const nest = '@nestjs/common@11.1.9 @nestjs/core@11.1.9 reflect-metadata rxjs';
+
+    describe.each([
+      [
+        'Jest with packages that pnpm has installed',
+        'jest@30.5.2 @babel/plugin-transform-modules-commonjs@7.29.14',
+        'pnpm',
+        { jest: {} },
+        { 'app.test.js': spec(required), 'babel.config.js': babelOfPage },
+        'jest',
+      ],
+      [
+        'Jest of NestJS 11',
+        `jest@30.5.2 ts-jest@29.4.15 typescript@5.9.3 @types/jest@30.0.0 @types/node ${nest}`,
+        'bun',
+        { jest: ofNest },
+        {
+          'src/app.spec.ts': spec(`${imported} import 'protected-api/nestjs';`),
+          'tsconfig.json': JSON.stringify({ compilerOptions }),
+        },
+        'jest',
+      ],
+      [
+        'Vitest',
+        'vitest@5.1.1',
+        'bun',
+        {},
+        { 'app.test.mjs': spec(`import { expect, test } from 'vitest';${imported}`) },
+        'vitest run',
+      ],
+    ] as const)('is right for %s', (_, packages, installer, manifest, files, command) => {
+      const folder = installedPackage(packages, '', [], installer);
+
+      test('which runs a test', async () => {
+        const path = join(folder(), 'package.json');
+        const { type: _, ...installed } = await Bun.file(path).json();
+        const jest = 'jest' in manifest && { jest: { ...manifest.jest, transformIgnorePatterns: patterns } };
+        await Bun.write(path, JSON.stringify({ ...installed, ...manifest, ...jest }));
+        for (const [file, text] of Object.entries(files)) await Bun.write(join(folder(), file), text);
+        const inFolder = ['sh', '-c', `cd "$0" && npx ${command}`, folder()];
+        const { status, stdout, stderr } = await runToEnd(inFolder, { HOME: folder(), PATH: runtimePath() });
+        expect(status, stdout + stderr).toBe(0);
+        expect(stdout + stderr).toContain('1 passed');
+      });
+    });
+  });
 
 describe('servers of Node.js, with the tarball', () => {
   const fastify = 'fastify @fastify/compress @fastify/cors @fastify/helmet';

@@ -39,10 +39,11 @@ async function pack(member: 'auth' | 'probe') {
   return join(folder, file);
 }
 
-/** The package manager of most applications, and one that takes a twentieth of the time. */
+/** The package manager of most applications, one that takes a twentieth of the time, and one that links packages. */
 const installers = {
   npm: ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts'],
   bun: [process.execPath, 'add', '--ignore-scripts'],
+  pnpm: ['npx', '--yes', 'pnpm@10.33.0', 'add', '--ignore-scripts'],
 };
 
 /** Installs the tarball and `others`, separated by blanks, into an empty folder, with these files of a folder of tests. */
