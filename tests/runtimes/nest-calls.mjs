@@ -8,9 +8,11 @@ import { ClientProxyFactory, MessagePattern, Transport } from '@nestjs/microserv
 import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 import { Auth, Public, RequireToken, tokenGuard } from 'protected-api/nestjs';
+import { requireToken } from 'protected-api/node';
 import { lastValueFrom } from 'rxjs';
 
-const guard = tokenGuard(createGuard(optionsFromEnvironment(process.env)));
+const plain = createGuard(optionsFromEnvironment(process.env));
+const guard = tokenGuard(plain);
 
 /** Applies decorators to a class and its methods, and to parameters by their position, as the compiler does. */
 function decorate(type, decorators, methods) {
@@ -85,6 +87,9 @@ class Messages {
 decorate(Messages, [Controller()], { sum: [[MessagePattern('sum')]], open: [[MessagePattern('open'), Public()]] });
 
 class Gateway {
+  afterInit(server) {
+    if (process.env.GUARDED_CONNECTIONS) server.engine.use(requireToken(plain));
+  }
   say(text, { claims }) {
     handled.push('say');
     return { event: 'said', data: `${claims.sub}: ${text}` };

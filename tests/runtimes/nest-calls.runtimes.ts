@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { exampleFixture } from '../examples/server-rows.ts';
-import { freePort, run } from '../support/child-process.ts';
+import { type Environment, freePort, run } from '../support/child-process.ts';
 import { installedPackage } from '../support/installed-package.ts';
 import { bearer } from '../support/mint.ts';
 import { isNight, newestNode, nodePath } from '../support/node-versions.ts';
@@ -35,10 +35,13 @@ const all = releases.flatMap((release) => platforms.map((platform) => [release, 
 for (const [release, platform] of isNight ? all : all.slice(-2, -1))
   describe(`every kind of call of NestJS ${release[0]} on ${platform}, with the tarball under Node.js`, () => {
     const folder = installedPackage(`${packagesOf(release)} reflect-metadata rxjs`, 'runtimes', ['nest-calls.mjs']);
-    const fixture = exampleFixture('tests/runtimes/nest-calls.mjs', async (environment) => {
-      const settings = { ...environment, PLATFORM: platform, TCP_PORT: String(await freePort()) };
-      return run([nodePath(newestNode), join(folder(), 'nest-calls.mjs')], settings);
-    });
+    const start = (others: Environment) =>
+      exampleFixture('tests/runtimes/nest-calls.mjs', async (environment) => {
+        const settings = { ...environment, ...others, PLATFORM: platform, TCP_PORT: String(await freePort()) };
+        return run([nodePath(newestNode), join(folder(), 'nest-calls.mjs')], settings);
+      });
+    const fixture = start({});
+    const guardedConnections = start({ GUARDED_CONNECTIONS: 'true' });
     const tokenWith = (granted: string) => fixture().mint({ claims: { scope: granted } });
     const handled = async () => (await fixture().service.fetch('/reports/handled')).json();
 
@@ -109,5 +112,26 @@ for (const [release, platform] of isNight ? all : all.slice(-2, -1))
       });
       socket.close();
       expect(received).toEqual(expected);
+    });
+
+    test.each([
+      ['a gateway connects a client without a token', fixture, () => ({}), 'connected'],
+      ['requireToken() at its engine connects none', guardedConnections, () => ({}), 'refused'],
+      [
+        'requireToken() at its engine connects one with a token',
+        guardedConnections,
+        () => bearer(guardedConnections().mint()),
+        'connected',
+      ],
+    ] as const)('%s', async (_, at, headers, expected) => {
+      const { io } = createRequire(join(folder(), 'x.js'))('socket.io-client');
+      const options = { extraHeaders: headers(), transports: ['websocket'], reconnection: false };
+      const socket = io(at().service.origin, options);
+      const outcome = await new Promise((resolve) => {
+        socket.on('connect', () => resolve('connected'));
+        socket.on('connect_error', () => resolve('refused'));
+      });
+      socket.close();
+      expect(outcome).toBe(expected);
     });
   });
