@@ -67,8 +67,10 @@ export function probeRows(fixture: () => Fixture): void {
   test('withstands the probe, with responses of the specification', async () => {
     const { report, responses } = await probed(fixture());
     expect(report.passed.length).toBeGreaterThan(500);
+    // How a server responds to OPTIONS, and to a path that a parser would change, is decided by its router.
     const ofTargets = responses.filter(
-      ({ url, text }) => text !== '' && [PRIVATE, SCOPED].includes(new URL(url).pathname),
+      ({ url, text, method }) =>
+        text !== '' && method !== 'OPTIONS' && [PRIVATE, SCOPED].includes(url.replace(/^https?:\/\/[^/]*|[?].*/g, '')),
     );
     const met = new Set<string>();
     for (const { row, status, headers, text } of ofTargets) {
