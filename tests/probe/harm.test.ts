@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { byHarm, harmOf, summaryOf } from '../../src/probe/run/harm.ts';
-import { type ProbedRow, reportOf } from '../../src/probe/run/report.ts';
+import { reportOf } from '../../src/probe/run/report.ts';
+import type { ProbedRow } from '../../src/probe/run/result.ts';
 
 const row = (about: Partial<ProbedRow>): ProbedRow => ({
   ...{ id: 'audience-other', target: 'GET https://api.invalid/', rule: 'RFC 7519 §4.1.3', level: 'must' },
@@ -65,7 +66,7 @@ describe('the report begins with a sentence', () => {
       'none lets in what must be refused, apart from what is known.',
     ],
   ])('%s', (_, rows, words) => {
-    const report = reportOf(rows, []);
+    const report = reportOf(rows, [], 'Depth: full');
     expect(summaryOf(report)).toContain(words);
     expect(report.render(false, 1000)).toStartWith(`${summaryOf(report)}\n`);
   });
@@ -77,7 +78,7 @@ describe('the report begins with a sentence', () => {
       row({ id: 'error-json', expected: 'no 5xx', got: '500' }),
       row({}),
     ];
-    const shown = reportOf(rows, []).render(false, 1000);
+    const shown = reportOf(rows, [], 'Depth: full').render(false, 1000);
     const ids = [...shown.matchAll(/^(?:failed|warning) +(\S+)/gm)].map(([, id]) => id);
     expect(ids).toEqual(['audience-other', 'error-json', 'kind-id-typ', 'scheme-joined']);
     expect(shown).toContain('\nLet in, and must be refused:\nfailed ');

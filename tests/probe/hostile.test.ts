@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { probe } from '../../src/probe/index.ts';
 import { plan, runProbe } from '../../src/probe/run/probe.ts';
-import type { Verdict } from '../../src/probe/run/report.ts';
+import type { Verdict } from '../../src/probe/run/result.ts';
 import { isAllowedInMetadata } from '../../src/probe/values/url.ts';
 import { listen } from '../support/raw-http.ts';
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createSender } from '../http/sender.ts';
-import type { ProbeOptions } from '../run/options.ts';
+import { limits } from '../run/choice.ts';
+import type { Depth, ProbeOptions } from '../run/options.ts';
 import { parseObject } from '../values/json.ts';
 
 // Here flags become the options of a run.
@@ -27,6 +28,8 @@ only the URL, a good token on standard input, or a port for an issuer.
   --token <kind>=<file>  another token, which must be refused: expired,
                          audience, scope or id
 
+  --depth <name>         quick, standard or full: at most ${limits.quick} requests to each
+                         target; ${limits.standard} or ${limits.full} in all to other machines
   --profile <name>       rfc6750, rfc9068, mcp or fapi2: what is a must
   --only, --skip <id>    rows to run or to skip, by ID or the beginning of IDs;
                          repeat it for several
@@ -42,7 +45,7 @@ only the URL, a good token on standard input, or a port for an issuer.
 
 Exits with 0 if all is well, 1 if a must failed, 2 for a wrong flag, 3 if the
 run is incomplete. Ctrl+C ends it with the report so far. At most 10 requests a
-second and 700 in all are sent to hosts other than this machine.
+second are sent to hosts other than this machine, and in all what --depth says.
 `;
 
 const textFlag = { type: 'string' } as const;
@@ -59,7 +62,7 @@ const flagOptions = {
     'client-id': textFlag,
     issuer: textFlag,
   },
-  ...{ profile: textFlag, known: textFlag, junit: textFlag, 'fail-on': textFlag },
+  ...{ depth: textFlag, profile: textFlag, known: textFlag, junit: textFlag, 'fail-on': textFlag },
   ...{ intrusive: flag, 'dry-run': flag, json: flag, help: { ...flag, short: 'h' } },
   method: { ...textFlag, default: 'GET' },
 } as const;
@@ -84,6 +87,7 @@ export async function optionsOfFlags({ values, positionals }: Flags): Promise<Pr
   return {
     ...{ targets, headers, skip: values.skip, only: values.only.length > 0 ? values.only : undefined },
     ...(values.openapi !== undefined && (await readDocument(values.openapi, values.method, headers))),
+    depth: values.depth as Depth | undefined,
     profile: values.profile as ProbeOptions['profile'],
     known: values.known === undefined ? undefined : readKnown(values.known),
     claims: values.claims === undefined ? undefined : readClaims(values.claims),

@@ -3,7 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { type KeyServer, startServedIssuer } from '../issuer/served-issuer.ts';
 import type { ProbeOptions } from '../run/options.ts';
 import { plan, runProbe } from '../run/probe.ts';
-import { junitOf, type ProbeReport } from '../run/report.ts';
+import { junitOf } from '../run/report.ts';
+import type { ProbeReport } from '../run/result.ts';
 import { discoverToken } from './fetch-token.ts';
 import { type Flags, optionsOfFlags, readFlags, usage } from './flags.ts';
 

@@ -26,6 +26,8 @@ interface SenderOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** How much of a body is read. It may never end. */
   readonly maxLength?: number;
+  /** How many requests a host that is not this machine gets. */
+  readonly limit?: number;
   /** Ends the run, and what is under way. */
   readonly signal?: AbortSignal | undefined;
   readonly onReceived?: ((sent: Sent, received: Received) => void) | undefined;
@@ -50,7 +52,13 @@ const maxWaitSeconds = 30;
 export type Sender = ReturnType<typeof createSender>;
 
 /** Returns a function that sends one request after the other, until `stopped()` says why it does so no longer. */
-export function createSender({ fetch, headers = {}, onReceived, ...others }: SenderOptions = {}) {
+export function createSender({
+  fetch,
+  headers = {},
+  onReceived,
+  limit = careful.requests,
+  ...others
+}: SenderOptions = {}) {
   const { maxLength = 65_536, signal = new AbortController().signal, network = overNetwork, clock = realTime } = others;
   const transmit = fetch ? intoFunction(fetch) : network;
   let [count, nextAt, stopped] = [0, 0, undefined as string | undefined];
@@ -74,8 +82,7 @@ export function createSender({ fetch, headers = {}, onReceived, ...others }: Sen
   }
 
   async function sendOnce(sent: Sent): Promise<Received> {
-    if (isOther(sent.url) && count >= careful.requests)
-      stopped ??= `${careful.requests} requests were sent: name fewer targets or rows`;
+    if (isOther(sent.url) && count >= limit) stopped ??= `${limit} requests were sent: name fewer targets or rows`;
     const why = whyStopped();
     if (why !== undefined) return nothing(why);
     if (isOther(sent.url)) {

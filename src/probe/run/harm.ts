@@ -1,5 +1,5 @@
 import type { Needs } from '../row/row.ts';
-import type { ProbedRow, ProbeReport } from './report.ts';
+import type { ProbedRow, ProbeReport } from './result.ts';
 
 // Here is decided how much harm a fault does, and with that what a report says first.
 

@@ -2,9 +2,12 @@ import type { TestIssuer } from 'protected-api/testing';
 import type { Handler } from '../http/sender.ts';
 import type { Profile } from '../row/row.ts';
 import { printable } from '../values/text.ts';
-import type { ProbedRow } from './report.ts';
+import type { ProbedRow } from './result.ts';
 
 // Here is what a run is given, and how its targets are read.
+
+/** How much is tried. */
+export type Depth = 'quick' | 'standard' | 'full';
 
 /** What is tried, and with what. */
 export interface ProbeOptions {
@@ -30,6 +33,11 @@ export interface ProbeOptions {
   readonly methods?: readonly string[] | undefined;
   /** Which standard decides what is a `must`. Defaults to RFC 6750, RFC 7519, RFC 8725 and the metadata of the API. */
   readonly profile?: Profile | undefined;
+  /**
+   * How much is tried: `quick` the most harmful rows of each topic within 120 requests to each target, `standard` (the default)
+   * every row within 700 requests in all to hosts other than this machine, `full` within 5,000, for many targets.
+   */
+  readonly depth?: Depth | undefined;
   /** IDs of rows that are known to fail, each with its reason. One that passes again is a failure. */
   readonly known?: Readonly<Record<string, string>> | undefined;
   /** IDs of rows, or the beginnings of IDs: only these are tried. */

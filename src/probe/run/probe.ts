@@ -4,18 +4,19 @@ import { type Clock, createSender, type Received, type Sender } from '../http/se
 import type { KeyServer } from '../issuer/served-issuer.ts';
 import type { Level, Needs, Row } from '../row/row.ts';
 import { printable } from '../values/text.ts';
+import { announced, chosenRows, controlInterval, depthOf, idsOf, limits } from './choice.ts';
+import { withKnown } from './known.ts';
 import { operationsOf } from './openapi.ts';
 import { type ProbeOptions, type Target, targetsOf } from './options.ts';
-import { type ProbedRow, type ProbeReport, reportOf } from './report.ts';
-import { rows as allRows } from './rows.ts';
+import { reportOf } from './report.ts';
+import type { ProbedRow, ProbeReport } from './result.ts';
+import { control, controlEnd, noToken, type Own, ownRows } from './rows.ts';
 import { type Source, sourceOf } from './source.ts';
 import { adviceOn, createTrial } from './trial.ts';
 
 // Here is the course of a run: controls, rows, controls. What is sent is in tokens/ and requests/, and how in http/.
 
 const profiles: readonly unknown[] = ['rfc6750', 'rfc9068', 'mcp', 'fapi2', undefined];
-/** How many rows are tried between two controls. */
-const controlInterval = 25;
 /** How often a server that has ended is asked whether it is there again, once a second. */
 const restartAttempts = 3;
 
@@ -42,7 +43,8 @@ export async function runProbe(options: ProbeOptions, server?: KeyServer, clock?
   const { targets, notTried } = readTargets(options);
   const onReceived = ({ id, method, url }: Sent, { words: _, ...received }: Received) =>
     options.onResponse?.({ row: id, method, url, ...received });
-  const sender = createSender({ fetch: options.fetch, headers, signal, onReceived, clock });
+  const limit = Math.max(limits[depthOf(options)], limits.standard);
+  const sender = createSender({ fetch: options.fetch, headers, signal, onReceived, clock, limit });
   const chosen = chosenRows(options);
   const source = await sourceOf(options, server?.url);
   const results: ProbedRow[] = [];
@@ -57,29 +59,19 @@ export async function runProbe(options: ProbeOptions, server?: KeyServer, clock?
     const trial = await createTrial(target, { source, sender, server, clock, isFirst: at === 0, options });
     await probeTarget({ ...trial, source, sender, results, add: (...row) => add(target, ...row) }, chosen);
   }
-  return reportOf(withKnown(results, known), notTried);
+  return reportOf(withKnown(results, known), notTried, announced(options, chosen));
 }
 
-/** Returns the rows that a run has, without sending anything. */
-export function plan(options: ProbeOptions, depth: Needs): readonly string[] {
+/** Returns the rows that a run has if this is given, and its limit, without sending anything. */
+export function plan(options: ProbeOptions, given: Needs): readonly string[] {
   const { targets, notTried } = readTargets(options);
-  const depths: readonly Needs[] = ['nothing', 'token', 'issuer'];
-  const chosen = chosenRows(options).filter(({ needs }) => depths.indexOf(needs) <= depths.indexOf(depth));
+  const needs: readonly Needs[] = ['nothing', 'token', 'issuer'];
+  const chosen = chosenRows(options, given).filter((row) => needs.indexOf(row.needs) <= needs.indexOf(given));
   return [
+    announced(options, chosen),
     ...targets.flatMap(({ method, url }) => chosen.map(({ id, sent }) => `${method} ${url}  ${id}: ${sent}`)),
     ...notTried,
   ].map((line) => printable(line, 1000));
-}
-
-/** Returns the ID that a name is, or else those that begin with it. */
-function idsOf(name: string): readonly string[] {
-  const ids = [...allRows, ...ownRows].map(({ id }) => id);
-  return ids.includes(name) ? [name] : ids.filter((id) => id.startsWith(name));
-}
-
-function chosenRows({ only = [''], skip = [] }: ProbeOptions): readonly Row[] {
-  const [wanted, unwanted] = [only.flatMap(idsOf), skip.flatMap(idsOf)];
-  return allRows.filter(({ id }) => wanted.includes(id) && !unwanted.includes(id));
 }
 
 function readTargets({ targets, openapi, baseUrl, methods }: ProbeOptions) {
@@ -89,21 +81,7 @@ function readTargets({ targets, openapi, baseUrl, methods }: ProbeOptions) {
   return { targets: all, notTried: described.notTried };
 }
 
-type Own = Omit<Row, 'run' | 'requests'>;
-const noToken: Own = {
-  ...{ id: 'no-token', rule: 'RFC 6750 §3', level: 'must', needs: 'nothing' },
-  ...{ sent: 'no token', expected: 'a refusal (4xx)' },
-  remedy: 'Guard the route. A refusal is a matter of the status, not of the body',
-};
-const control: Own = {
-  ...{ id: 'control', rule: 'RFC 6750 §2.1', level: 'must', needs: 'token' },
-  ...{ sent: 'a good token, twice', expected: 'success, the same each time' },
-  remedy: 'Let the API trust the issuer, and give it a token that it accepts',
-};
-const controlEnd: Own = { ...control, id: 'control-end', sent: 'a good token, at the end' };
 const stranger: Forgery = ({ header }) => ({ key: strangersKey(header.alg) });
-/** Rows that are part of each run. */
-const ownRows: readonly Own[] = [noToken, control, controlEnd];
 
 type Verdicted = readonly [row: Own, verdict: ProbedRow['verdict'], got: string];
 type Add = (target: Target, ...row: Verdicted) => void;
@@ -211,18 +189,4 @@ async function probeRow({ trial, sender, add }: Run, row: Row): Promise<void> {
   if (stopped !== undefined) return add(judged, 'inconclusive', `Not tried: ${stopped}`);
   const { verdict, got } = await row.run(trial);
   add(judged, verdict === 'failed' && level === 'should' ? 'warning' : verdict, got);
-}
-
-/** Marks known deviations, and fails rows that no longer deviate at any target. */
-function withKnown(rows: readonly ProbedRow[], known: Readonly<Record<string, string>>): readonly ProbedRow[] {
-  const deviates = ({ verdict }: ProbedRow) => verdict === 'failed' || verdict === 'warning';
-  const found = new Set(rows.filter(deviates).map(({ id }) => id));
-  return rows.map((row) => {
-    const reason = known[row.id];
-    if (reason === undefined) return row;
-    if (deviates(row)) return { ...row, known: reason };
-    if (row.verdict !== 'passed' || found.has(row.id)) return row;
-    const got = `${row.got}: it passes again, remove it from the known deviations`;
-    return { ...row, verdict: 'failed', got, remedy: 'Remove it from the known deviations' };
-  });
 }

@@ -1,76 +1,22 @@
-import type { Level, Needs } from '../row/row.ts';
 import { groupBy } from '../values/group-by.ts';
 import { printable } from '../values/text.ts';
 import { byHarm, harmOf, harms, summaryOf } from './harm.ts';
+import type { ProbedRow, ProbeReport, Verdict } from './result.ts';
 
 // Here the result of a run is counted and written.
-
-/** The result of a row. */
-export type Verdict = 'passed' | 'failed' | 'warning' | 'skipped' | 'inconclusive';
-
-/** The result of a row on a target. */
-export interface ProbedRow {
-  /** Stable: for lists of known deviations. */
-  readonly id: string;
-  /** Method and URL. */
-  readonly target: string;
-  /** The standard and section that demand it. */
-  readonly rule: string;
-  /** Whether the standard says must or should. */
-  readonly level: Level;
-  /** What the probe must have to send it. */
-  readonly needs: Needs;
-  /** What was sent. */
-  readonly sent: string;
-  /** What the standard demands. */
-  readonly expected: string;
-  /** What came, or why the row was skipped. */
-  readonly got: string;
-  /** Whether the response is what the standard demands. */
-  readonly verdict: Verdict;
-  /** How such a fault is usually repaired. */
-  readonly remedy: string;
-  /** Why it is known that the row fails. */
-  readonly known?: string;
-}
-
-/** The result of a run. */
-export interface ProbeReport {
-  /** Every row. */
-  readonly rows: readonly ProbedRow[];
-  /** Rows that passed. */
-  readonly passed: readonly ProbedRow[];
-  /** Rows of level `must` that failed, and known ones that no longer do. Known deviations are in `rows` only. */
-  readonly failed: readonly ProbedRow[];
-  /** Rows of level `should` that failed. */
-  readonly warnings: readonly ProbedRow[];
-  /** Rows for which something was missing. */
-  readonly skipped: readonly ProbedRow[];
-  /** Rows whose responses decide nothing. */
-  readonly inconclusive: readonly ProbedRow[];
-  /** Operations that the OpenAPI document calls public, and methods that were not named: they were not tried. */
-  readonly notTried: readonly string[];
-  /** Whether every row that applies has a verdict. */
-  readonly isComplete: boolean;
-  /**
-   * Returns a sentence that says what to do first, a table of the rows that have not passed, the most harmful first, and the
-   * counts. Defaults to no colour, and to lines of at most 120 characters.
-   */
-  render(hasColour?: boolean, columns?: number): string;
-}
 
 /** What a server or its document says may be long, and may hold anything that a terminal obeys. */
 const shown = (text: string) => printable(text, 1000);
 
 /** Returns the report of a run. Nothing of a server is in it as it came. */
-export function reportOf(raw: readonly ProbedRow[], named: readonly string[]): ProbeReport {
+export function reportOf(raw: readonly ProbedRow[], named: readonly string[], depth: string): ProbeReport {
   const rows = raw.map((row) => ({ ...row, target: shown(row.target), got: shown(row.got) }));
   const notTried = named.map(shown);
   const of = (verdict: Verdict) => rows.filter((row) => row.verdict === verdict && row.known === undefined);
   const [passed, failed, skipped] = [of('passed'), of('failed'), of('skipped')];
   const [warnings, inconclusive] = [of('warning'), of('inconclusive')];
   const isComplete = inconclusive.length === 0;
-  const report = { rows, passed, failed, warnings, skipped, inconclusive, notTried, isComplete };
+  const report = { rows, passed, failed, warnings, skipped, inconclusive, notTried, depth, isComplete };
   return { ...report, render: (...options) => renderReport(report, ...options) };
 }
 
@@ -116,6 +62,7 @@ function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = false, co
   const lines = [
     ...wrapped(summaryOf(report), Math.max(columns, minColumns)),
     ...[...targets].map((target) => `Target: ${target}`),
+    report.depth,
     '',
     ...harms.flatMap((heading, harm) => {
       const found = faults.filter((row) => harmOf(row) === harm);

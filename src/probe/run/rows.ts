@@ -39,3 +39,19 @@ export const rows: readonly Row[] = [
   ...[...issuerTokens, ...audienceTokens, ...timeTokens, ...claimTokens, ...kindTokens, ...scopeTokens],
   ...[...dpopRows, ...keyIdTokens, ...fetchRows],
 ];
+
+/** A row of the course of a run. */
+export type Own = Omit<Row, 'run' | 'requests'>;
+export const noToken: Own = {
+  ...{ id: 'no-token', rule: 'RFC 6750 §3', level: 'must', needs: 'nothing' },
+  ...{ sent: 'no token', expected: 'a refusal (4xx)' },
+  remedy: 'Guard the route. A refusal is a matter of the status, not of the body',
+};
+export const control: Own = {
+  ...{ id: 'control', rule: 'RFC 6750 §2.1', level: 'must', needs: 'token' },
+  ...{ sent: 'a good token, twice', expected: 'success, the same each time' },
+  remedy: 'Let the API trust the issuer, and give it a token that it accepts',
+};
+export const controlEnd: Own = { ...control, id: 'control-end', sent: 'a good token, at the end' };
+/** Rows that are part of each run. */
+export const ownRows: readonly Own[] = [noToken, control, controlEnd];

@@ -1,0 +1,70 @@
+import { careful } from '../http/sender.ts';
+import type { Needs, Row } from '../row/row.ts';
+import { harmOf } from './harm.ts';
+import type { Depth, ProbeOptions } from './options.ts';
+import { rows as allRows, ownRows } from './rows.ts';
+
+// Here rows are chosen: by name, and within the number of requests that a depth announces.
+
+/** The most requests of a depth: to each target if it is quick, and otherwise in all to machines of others. */
+export const limits: Readonly<Record<Depth, number>> = { quick: 120, standard: careful.requests, full: 5000 };
+/** How many rows are tried between two controls. */
+export const controlInterval = 25;
+const order: readonly Needs[] = ['nothing', 'token', 'issuer'];
+
+/** The most requests that controls, and what a target says of itself, cost beside so many rows. */
+const controlsFor = (count: number) => 5 + 2 * Math.ceil(count / controlInterval);
+/** The most requests that rows send to a target, apart from those that are repeated with a nonce or after a limit. */
+export const requestsOf = (rows: readonly Row[]) =>
+  rows.reduce((sum, { requests }) => sum + requests, controlsFor(rows.length));
+
+/** Returns the ID that a name is, or else those that begin with it. */
+export function idsOf(name: string): readonly string[] {
+  const ids = [...allRows, ...ownRows].map(({ id }) => id);
+  return ids.includes(name) ? [name] : ids.filter((id) => id.startsWith(name));
+}
+
+/** Returns the rows that are named, as far as the depth goes: quick has only those for which what they need is given. */
+export function chosenRows(options: ProbeOptions, given = givenBy(options)): readonly Row[] {
+  const { only = [''], skip = [] } = options;
+  const [wanted, unwanted] = [only.flatMap(idsOf), skip.flatMap(idsOf)];
+  const named = allRows.filter(({ id }) => wanted.includes(id) && !unwanted.includes(id));
+  return within(named, depthOf(options), given);
+}
+
+/** Chooses rows within the limit of a depth, and keeps their order. */
+export function within(rows: readonly Row[], depth: Depth, given: Needs): readonly Row[] {
+  const isGiven = ({ needs }: Row) => order.indexOf(needs) <= order.indexOf(given);
+  const chosen: Row[] = [];
+  for (const row of byHarmAndTopic(depth === 'quick' ? rows.filter(isGiven) : rows))
+    if (requestsOf([...chosen.filter(isGiven), row]) <= limits[depth]) chosen.push(row);
+  return rows.filter((row) => chosen.includes(row));
+}
+
+/** Sorts rows by the harm that they would find, and takes one of each topic before the second of any. */
+function byHarmAndTopic(rows: readonly Row[]): readonly Row[] {
+  const seen = new Map<string, number>();
+  const ranked = rows.map((row) => {
+    const harm = harmOf({ ...row, got: '200' });
+    const topic = `${harm} ${row.id.replace(/-.*/, '')}`;
+    const place = seen.get(topic) ?? 0;
+    seen.set(topic, place + 1);
+    return { row, harm, place };
+  });
+  return ranked.toSorted((a, b) => a.harm - b.harm || a.place - b.place).map(({ row }) => row);
+}
+
+export function depthOf({ depth = 'standard' }: ProbeOptions): Depth {
+  if (!Object.hasOwn(limits, depth)) throw new TypeError(`Cannot probe: ${depth} is no depth`);
+  return depth;
+}
+
+/** Says how many rows are tried, and within which limit. */
+export function announced(options: ProbeOptions, chosen: readonly Row[]): string {
+  const depth = depthOf(options);
+  const where = depth === 'quick' ? 'to each target' : 'in all to other machines';
+  return `Depth: ${depth}, ${chosen.length} of ${allRows.length} rows, at most ${limits[depth]} requests ${where}`;
+}
+
+const givenBy = ({ issuer, token }: ProbeOptions): Needs =>
+  issuer ? 'issuer' : token === undefined ? 'nothing' : 'token';
