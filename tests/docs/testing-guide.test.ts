@@ -49,6 +49,6 @@ describe('the guide to the probe', async () => {
       .replace('node server.js', `PORT=${port} ${process.execPath} ${join(root, 'examples/express.ts')}`)
       .replace('npx protected-api-probe', `${process.execPath} ${join(root, 'src/probe/command.ts')}`);
     const { status, stdout } = await runToEnd(['bash', '-c', `trap 'kill %1' EXIT\n${script}`]);
-    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/\n2\d\d passed, 0 failed/) });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/\n[23]\d\d passed, 0 failed/) });
   }, 60_000);
 });

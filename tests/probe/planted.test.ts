@@ -11,6 +11,7 @@ import {
   jwtVerify,
 } from 'jose';
 import { createGuard } from '../../src/auth/guard.ts';
+import { protectMcp } from '../../src/auth/mcp.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import type { ProbeOptions, Profile } from '../../src/probe/index.ts';
 import { type KeyServer, startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
@@ -389,13 +390,10 @@ test('probe() tries an MCP server with a ping, and sends nothing else to its too
   const guard = createGuard({ ...issuer.options, publicUrl: 'https://api.invalid', resource });
   const handler = createMcpHandler(() => new McpServer({ name: 'notes', version: '1.0.0' }));
   const methods = new Set<string>();
-  const server = async (request: Request): Promise<Response> => {
-    const refused = guard.metadata(request) ?? (await guard.check(request, { scope }));
-    if (refused instanceof Response) return refused;
-    const parsedBody = (await request.json()) as { method: string };
-    methods.add(parsedBody.method);
-    return handler.fetch(request, { parsedBody });
-  };
+  const server = protectMcp(guard, { scope }, (request, { message }) => {
+    methods.add(String((message as Partial<Record<string, unknown>> | undefined)?.method));
+    return handler.fetch(request, { parsedBody: message });
+  });
   const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
   const report = await run(server, {
     ...{ profile: 'mcp', targets: [{ url: resource, method: 'POST', body, scope }] },

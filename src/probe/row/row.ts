@@ -86,6 +86,8 @@ export interface Row<Id extends string = string> {
   readonly expected: string;
   /** How such a fault is usually repaired. */
   readonly remedy: string;
+  /** The profile that has it, if others do not. */
+  readonly onlyIn?: Profile | undefined;
   /** Levels in profiles that differ. */
   readonly profiles?: Readonly<Partial<Record<Profile, Level>>> | undefined;
   /** The changes to a good token, if that is what is sent. */

@@ -4,7 +4,8 @@ import type { Answer, Attempt, Finding, Row, Trial } from './row.ts';
 // Here is how a row is written: a token in a line, a request as an object. What each means is in row.ts.
 
 /** What the rows of a topic share, and one of them may have differently. */
-type Told = Pick<Row, 'rule' | 'needs' | 'remedy'> & Partial<Pick<Row, 'level' | 'expected' | 'profiles' | 'skip'>>;
+type Told = Pick<Row, 'rule' | 'needs' | 'remedy'> &
+  Partial<Pick<Row, 'level' | 'expected' | 'profiles' | 'onlyIn' | 'skip'>>;
 /** What is sent, how often, and what must come back. */
 type Way = Pick<Row, 'run' | 'requests' | 'expected' | 'forgeries'>;
 type RequestLine = Pick<Row, 'sent'> & Way & Partial<Told>;

@@ -26,9 +26,11 @@ export function idsOf(name: string): readonly string[] {
 
 /** Returns the rows that are named, as far as the depth goes: quick has only those for which what they need is given. */
 export function chosenRows(options: ProbeOptions, given = givenBy(options)): readonly Row[] {
-  const { only = [''], skip = [] } = options;
+  const { only = [''], skip = [], profile } = options;
   const [wanted, unwanted] = [only.flatMap(idsOf), skip.flatMap(idsOf)];
-  const named = allRows.filter(({ id }) => wanted.includes(id) && !unwanted.includes(id));
+  const named = allRows.filter(
+    ({ id, onlyIn = profile }) => onlyIn === profile && wanted.includes(id) && !unwanted.includes(id),
+  );
   return within(named, depthOf(options), given);
 }
 

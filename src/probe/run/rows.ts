@@ -5,6 +5,7 @@ import { credentials } from '../requests/credentials.ts';
 import { dpopRows } from '../requests/dpop.ts';
 import { errorRows } from '../requests/errors.ts';
 import { fetchRows, rotationRows } from '../requests/keys.ts';
+import { mcpRows } from '../requests/mcp.ts';
 import { metadataRows } from '../requests/metadata.ts';
 import { responses } from '../requests/responses.ts';
 import { routeRows } from '../requests/routes.ts';
@@ -34,7 +35,7 @@ export const requestRows = [...rotationRows, ...aroundTokens, ...metadataRows, .
 
 /** Every row, in the order in which they are tried: first those for which keys are fetched, last those after which none are. */
 export const rows: readonly Row[] = [
-  ...[...rotationRows, ...keyTokens, ...givenTokens, ...aroundTokens, ...metadataRows],
+  ...[...rotationRows, ...keyTokens, ...givenTokens, ...aroundTokens, ...metadataRows, ...mcpRows],
   ...[...goodTokens, ...forgeries, ...hmacs, ...alteredTokens, ...encodings, ...texts],
   ...[...issuerTokens, ...audienceTokens, ...timeTokens, ...claimTokens, ...kindTokens, ...scopeTokens],
   ...[...dpopRows, ...keyIdTokens, ...fetchRows],

@@ -42,7 +42,8 @@ function sending(target: Target, base: () => Base, sender: Sender, state: State)
         return good;
       });
     const url = changedUrl(target.url, attempt, filled);
-    const body = attempt.body === undefined ? target.body : filled(attempt.body);
+    const hasNone = /^(?:GET|HEAD|DELETE)$/.test(attempt.method ?? '');
+    const body = attempt.body === undefined ? (hasNone ? undefined : target.body) : filled(attempt.body);
     const text = token === undefined ? undefined : forge(base(), token);
     const credentials = (): (readonly [string, string])[] =>
       text === undefined

@@ -1,0 +1,240 @@
+import { metadataUrls } from '../http/resource-metadata.ts';
+import { at } from '../row/changes.ts';
+import type { Answer, Attempt, Finding, Trial } from '../row/row.ts';
+import { finding, requests } from '../row/topic.ts';
+import { parseObject } from '../values/json.ts';
+import { printable } from '../values/text.ts';
+import { garbage, none } from './challenges.ts';
+
+// The rules by which MCP clients read a server. Each remedy names the clients that fail.
+
+const page = 'https://page.invalid';
+const said = (answer: Answer, ...names: readonly string[]) =>
+  printable([answer.status, ...names.map((name) => `${name}: ${answer.headers.get(name) ?? 'none'}`)].join(', '), 300);
+const isSilent = ({ status }: Answer) => status === 0 || status === 429;
+const judged = (answer: Answer, isRight: boolean, ...names: readonly string[]): Finding => {
+  if (isSilent(answer)) return { verdict: 'inconclusive', got: answer.words };
+  return { verdict: isRight ? 'passed' : 'failed', got: said(answer, ...names) };
+};
+/** Sends a request, and shows these headers of the response. */
+const sending = (
+  expected: string,
+  attempt: Attempt,
+  isRight: (answer: Answer) => boolean,
+  ...names: readonly string[]
+) =>
+  finding(expected, 1, async (trial) => {
+    const answer = await trial.send(attempt);
+    return judged(answer, isRight(answer), ...names);
+  });
+
+const challenge = 'www-authenticate';
+const isChallenged = ({ status, headers }: Answer) =>
+  status === 401 && /\bbearer\b/i.test(headers.get(challenge) ?? '');
+/** As the SDKs read it: by an expression, from a header that begins with the scheme. */
+const isReadable = ({ status, headers }: Answer) =>
+  status !== 401 || /^Bearer .*\bresource_metadata="https?:[^"]+"/i.test(headers.get(challenge) ?? '');
+const has = ({ headers }: Answer, name: string, value: string) =>
+  headers
+    .get(name)
+    ?.toLowerCase()
+    .split(/\s*,\s*/)
+    .includes(value) === true;
+
+const isMetadata = ({ status, text }: Answer) => status === 200 && typeof parseObject(text)?.resource === 'string';
+/** A client looks further after a refusal, but not after an error or another document. */
+const form = (which: 0 | 1) =>
+  finding('200 with the metadata as JSON, or 4xx', 1, async ({ url, read }) => {
+    const answer = await read(metadataUrls(url).at(which) ?? metadataUrls(url)[0] ?? url);
+    return judged(answer, isMetadata(answer) || answer.outcome === 'refused', 'content-type');
+  });
+/** Decides about the `resource` of the metadata. */
+const resource = (expected: string, isRight: (resource: string, trial: Trial) => boolean) =>
+  finding(expected, 0, async (trial) => {
+    const { resource: named } = trial.metadata ?? {};
+    const isText = typeof named === 'string' && URL.canParse(named);
+    const got = named === undefined ? 'no metadata' : printable(JSON.stringify(named), 300);
+    return { verdict: isText && isRight(named, trial) ? 'passed' : 'failed', got };
+  });
+const folder = (path: string) => path.replace(/\/?$/, '/');
+const isAbove = (named: string, { url }: Trial) => {
+  const [above, below] = [new URL(named), new URL(url)];
+  const isLonger = above.pathname.length > below.pathname.length;
+  return above.origin === below.origin && !isLonger && folder(below.pathname).startsWith(folder(above.pathname));
+};
+/** The origin is right for the metadata at the root. */
+const isSame = (named: string, { url, metadataUrl }: Trial) => {
+  const { origin, pathname } = new URL(url);
+  const isRoot = metadataUrl === metadataUrls(url).at(-1);
+  return new URL(named).href === new URL(isRoot ? origin : origin + pathname).href;
+};
+const isExact = (named: string, { url }: Trial) => {
+  const { origin, pathname } = new URL(url);
+  return named === origin + pathname;
+};
+
+export const mcpRows = requests(
+  'mcp',
+  { rule: 'MCP, authorization', needs: 'nothing', onlyIn: 'mcp', remedy: '' },
+  {
+    'metadata-found': {
+      sent: 'requests for the metadata at the path and the root form',
+      ...finding('the metadata at one of both', 2, async ({ url, read }) => {
+        const answers: Answer[] = [];
+        for (const each of metadataUrls(url)) answers.push(await read(each));
+        const silent = answers.find(isSilent);
+        if (silent) return { verdict: 'inconclusive', got: silent.words };
+        const got = answers.map(({ status }) => status).join(' and ');
+        return { verdict: answers.some(isMetadata) ? 'passed' : 'failed', got };
+      }),
+      rule: 'MCP, authorization server discovery; RFC 9728 §3.1',
+      remedy:
+        'Serve the metadata without a token. Clients that read no challenge, such as browsers, find no login without it',
+    },
+    'metadata-path': {
+      sent: 'a request for the metadata at the path form',
+      ...form(0),
+      rule: 'RFC 9728 §3.1, §3.2',
+      remedy: 'Answer 404 where there is nothing: clients of both SDKs stop at an error, a page or a redirect',
+    },
+    'metadata-root': {
+      sent: 'a request for the metadata at the root form',
+      ...form(1),
+      rule: 'RFC 9728 §3.1, §3.2',
+      remedy: 'Answer 404 where there is nothing: clients of both SDKs stop at an error, a page or a redirect',
+    },
+    'resource-sdk': {
+      sent: 'a request for the metadata',
+      ...resource('a resource of the same origin, at the URL or above it', isAbove),
+      rule: 'RFC 9728 §3.3',
+      remedy: 'Name the URL that clients are given: clients of the TypeScript and Python SDK refuse another one',
+    },
+    'resource-vscode': {
+      sent: 'a request for the metadata',
+      ...resource('the URL as resource, or its origin if the metadata are at the root', isSame),
+      rule: 'RFC 9728 §3.3',
+      level: 'should',
+      remedy: 'Name the URL of the endpoint as resource: VS Code refuses another one',
+    },
+    'resource-gemini': {
+      sent: 'a request for the metadata',
+      ...resource('the URL as resource, letter for letter', isExact),
+      rule: 'RFC 9728 §3.3',
+      level: 'should',
+      remedy: 'Name the URL of the endpoint as it is written: gemini-cli compares the text',
+    },
+    'challenge-post': {
+      sent: 'POST without a token',
+      ...sending('401 with the scheme Bearer', { method: 'POST' }, isChallenged, challenge),
+      remedy: 'Answer 401 with WWW-Authenticate: all clients begin their login at it',
+    },
+    'challenge-get': {
+      sent: 'GET without a token',
+      ...sending(
+        '401 with the scheme Bearer, or 405',
+        { method: 'GET' },
+        (answer) => isChallenged(answer) || answer.status === 405,
+        challenge,
+      ),
+      remedy: 'Guard GET as POST: clients that begin with GET, as for the older transport SSE, find no login',
+    },
+    'challenge-delete': {
+      sent: 'DELETE without a token',
+      ...sending(
+        '401 with the scheme Bearer, or 405',
+        { method: 'DELETE' },
+        (answer) => isChallenged(answer) || answer.status === 405,
+        challenge,
+      ),
+      remedy: 'Guard DELETE as POST, or anyone who knows the ID of a session ends it; clients of both SDKs send it',
+    },
+    'challenge-readable': {
+      sent: 'no token',
+      ...sending('a challenge that begins with Bearer, with resource_metadata="URL"', none, isReadable, challenge),
+      remedy: 'Write Bearer first, and resource_metadata in quotes: clients of TypeScript SDK 1.x read no other scheme',
+    },
+    'bad-token': {
+      sent: 'text that is not a token',
+      ...sending('401', garbage, ({ status }) => status === 401),
+      remedy: 'Answer 401: clients of both SDKs log in again for it, and stop at 400, 403 or 500',
+    },
+    'expired-token': {
+      sent: 'a token that has expired',
+      ...sending('401', { token: at('exp', -3600)[0] ?? {} }, ({ status }) => status === 401),
+      needs: 'issuer',
+      remedy: 'Answer 401: clients of both SDKs refresh their token for it, and stop at 400, 403 or 500',
+    },
+    stream: {
+      sent: 'GET with a good token for an event stream',
+      ...sending(
+        '405, text/event-stream, or 400 if it needs a session',
+        { token: {}, method: 'GET', headers: [['Accept', 'text/event-stream']] },
+        ({ status, headers }) =>
+          [400, 405].includes(status) ||
+          (status === 200 && headers.get('content-type')?.startsWith('text/event-stream') === true),
+        'content-type',
+      ),
+      rule: 'MCP, Streamable HTTP',
+      needs: 'token',
+      remedy: 'Answer 405 if there is no stream: clients of both SDKs report an error for anything else',
+    },
+    origin: {
+      sent: 'a good token from a page of an origin that nobody knows',
+      ...sending('a refusal (403)', { token: {}, headers: [['Origin', page]] }, ({ outcome }) => outcome === 'refused'),
+      rule: 'MCP, Streamable HTTP, security warning',
+      needs: 'token',
+      remedy:
+        'Refuse origins that are not listed. No client fails without it, but a page can reach a server on this machine',
+    },
+    host: {
+      sent: 'a good token for another host',
+      ...sending(
+        'a refusal',
+        { token: {}, headers: [['Host', 'attacker.invalid']] },
+        ({ outcome }) => outcome === 'refused',
+      ),
+      rule: 'MCP, Streamable HTTP, security warning',
+      needs: 'token',
+      level: 'should',
+      remedy:
+        'Refuse other values of Host. No client fails without it, but a name that is bound anew reaches the server',
+    },
+    preflight: {
+      sent: 'the preflight of a page',
+      ...sending(
+        'success, with Authorization and MCP-Protocol-Version allowed',
+        {
+          method: 'OPTIONS',
+          headers: [
+            ['Origin', page],
+            ['Access-Control-Request-Method', 'POST'],
+            ['Access-Control-Request-Headers', 'authorization,content-type,mcp-protocol-version'],
+          ],
+        },
+        (answer) =>
+          answer.status === 403 ||
+          (answer.outcome === 'served' &&
+            ['authorization', 'mcp-protocol-version'].every((name) =>
+              has(answer, 'access-control-allow-headers', name),
+            )),
+        'access-control-allow-headers',
+      ),
+      rule: 'Fetch §4.8',
+      level: 'should',
+      remedy: 'Answer preflights before the guard, or clients in a page, such as the Inspector, cannot connect',
+    },
+    exposed: {
+      sent: 'no token, from a page',
+      ...sending(
+        'WWW-Authenticate among Access-Control-Expose-Headers',
+        { headers: [['Origin', page]] },
+        (answer) => answer.status === 403 || has(answer, 'access-control-expose-headers', challenge),
+        'access-control-expose-headers',
+      ),
+      rule: 'Fetch §3.3.4',
+      level: 'should',
+      remedy:
+        'Expose WWW-Authenticate and Mcp-Session-Id, or clients in a page, such as the Inspector, cannot read them',
+    },
+  },
+);

@@ -1,0 +1,87 @@
+import type { mcpRows } from '../../../src/probe/requests/mcp.ts';
+import { adding, at, credentials, header, isMetadata, publishing, refusal, refusing, tokenOf } from './faults.ts';
+import { audience, type Planted } from './server.ts';
+
+// For each rule of MCP clients, a server that fails it, and one that keeps them all.
+
+export type McpRow = (typeof mcpRows)[number]['id'];
+
+const metadataUrl = `${audience}/.well-known/oauth-protected-resource`;
+const allowed = {
+  'access-control-allow-headers': 'Authorization, Content-Type, MCP-Protocol-Version',
+  'access-control-expose-headers': 'WWW-Authenticate, Mcp-Session-Id',
+};
+/** A server that a client has no complaint about: what is guarded is POST, from one host and no page. */
+export const goodMcp: Planted = async (request, right, parts) => {
+  if (isRoot(request)) return refusal(404);
+  if (isPath(request)) return publishing({ resource: `${audience}/reports` })(new Request(metadataUrl), right, parts);
+  if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: allowed });
+  const isBare = credentials(request) === undefined;
+  if (!isBare && (header(request, 'origin') ?? header(request, 'host'))) return refusal(403);
+  const response = await right(request);
+  if (response.ok && request.method !== 'POST') return refusal(405);
+  const told = response.headers.get('www-authenticate')?.replace(metadataUrl, `${metadataUrl}/reports`);
+  if (told !== undefined) response.headers.set('www-authenticate', told);
+  return adding(allowed, () => true)(request, () => response, parts);
+};
+const but =
+  (fault: Planted): Planted =>
+  (request, right, parts) =>
+    fault(request, (given) => goodMcp(given, right, parts), parts);
+const answering = (test: (request: Request) => unknown, respond: () => Response): Planted =>
+  but((request, right) => (test(request) ? respond() : right(request)));
+const isBare = (method: string) => (request: Request) =>
+  request.method === method && !isMetadata(request) && credentials(request) === undefined;
+const isPath = (request: Request) => at(request).pathname.endsWith('oauth-protected-resource/reports');
+const isRoot = (request: Request) => at(request).pathname.endsWith('oauth-protected-resource');
+const shell = () => new Response('<html>', { headers: { 'content-type': 'text/html' } });
+const withoutCors = answeringWith((response) => response.headers.delete('access-control-expose-headers'));
+
+function answeringWith(change: (response: Response) => void): Planted {
+  return but(async (request, right) => {
+    const response = await right(request);
+    change(response);
+    return response;
+  });
+}
+
+export const plantedMcp: Readonly<Record<McpRow, Planted>> = {
+  'mcp-metadata-found': answering(isMetadata, () => refusal(404)),
+  'mcp-metadata-path': answering(isPath, shell),
+  'mcp-metadata-root': answering(isRoot, () => new Response(null, { status: 500 })),
+  'mcp-resource-sdk': but(publishing({ resource: 'https://api.invalid/other' })),
+  'mcp-resource-vscode': but(publishing({ resource: 'https://api.invalid' })),
+  'mcp-resource-gemini': but(publishing({ resource: 'https://API.invalid/reports' })),
+  'mcp-challenge-post': answering(isBare('POST'), () => refusal(403)),
+  'mcp-challenge-get': answering(isBare('GET'), () => refusal(404)),
+  'mcp-challenge-delete': answering(isBare('DELETE'), () => new Response(null, { status: 204 })),
+  'mcp-challenge-readable': but(
+    refusing(() =>
+      refusal(401, { 'www-authenticate': 'DPoP algs="ES256", Bearer resource_metadata="https://api.invalid/"' }),
+    ),
+  ),
+  'mcp-bad-token': answering(
+    (request) => tokenOf(request).startsWith('e30'),
+    () => refusal(400),
+  ),
+  'mcp-expired-token': but(
+    refusing((refused, request) => (tokenOf(request).length > 100 ? new Response(null, { status: 500 }) : refused)),
+  ),
+  'mcp-stream': answering(
+    (request) => request.method === 'GET' && credentials(request) !== undefined,
+    () => Response.json({}),
+  ),
+  'mcp-origin': answering(
+    ({ headers }) => headers.has('origin') && headers.has('authorization'),
+    () => Response.json({}),
+  ),
+  'mcp-host': answering(
+    ({ headers }) => headers.has('host') && headers.has('authorization'),
+    () => Response.json({}),
+  ),
+  'mcp-preflight': answering(
+    ({ method }) => method === 'OPTIONS',
+    () => refusal(401),
+  ),
+  'mcp-exposed': withoutCors,
+};
