@@ -41,12 +41,17 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
       readBody: (maxBytes) => readBody(incoming, maxBytes),
       setHeader: (name, value) => response.setHeader(name, value),
     };
-    const result = await decide(exchange, sent === endpoint || routed === endpoint);
+    const isEndpoint = sent === endpoint || routed === endpoint || !hasPlainPath(request.url);
+    const result = await decide(exchange, isEndpoint);
     if (result && 'settle' in result) {
       const { authInfo, message, endsAtMs, settle } = result;
       Object.assign(incoming, { auth: authInfo }, message !== undefined && { body: message });
       onHead(response, settle);
-      const end = () => response.end();
+      const end = () => {
+        // What the handler still writes is an error of the response, which would end the process.
+        response.on('error', () => {});
+        response.end();
+      };
       if (endsAtMs !== undefined) response.once('close', callAt(endsAtMs, end));
       return true;
     }
@@ -69,6 +74,12 @@ function plainPath(url: string): string {
   while (path[end - 1] === '/') end -= 1;
   return path.slice(0, end);
 }
+
+/**
+ * Whether routers agree on the path of a URL. Express reads one of any scheme or without a host, and takes a backslash for a
+ * slash. `*` is the target of OPTIONS for the whole server.
+ */
+const hasPlainPath = (url: string) => url === '*' || (pathOf(url) !== undefined && !/^[^?]*\\/.test(url));
 
 /** Takes the body that the application has parsed, or reads it. Express 4 sets an empty object where it has read nothing. */
 async function readBody(incoming: RoutedRequest, maxBytes: number): Promise<unknown> {

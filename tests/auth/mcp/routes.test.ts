@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import connect from 'connect';
 import { build } from 'esbuild';
 import express, { type Express } from 'express';
@@ -8,7 +9,7 @@ import { protectMcp, requireMcp } from 'protected-api/mcp';
 import { authOf } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
 import { bearer } from '../../support/mint.ts';
-import { listen } from '../../support/raw-http.ts';
+import { listen, rawRequest } from '../../support/raw-http.ts';
 import { call, guardFor, issuer, message, resource } from './doors.ts';
 
 const serveMcp = (_: object, response: ServerResponse) => response.end('reached');
@@ -86,6 +87,28 @@ test('requireMcp() passes on a request for any other path', async () => {
     .post(['/', '/mcpx', '/api/x', '/mcp/x'], serveMcp);
   for (const path of ['/', '/mcpx', '/api/x', '/mcp/x'])
     expect([path, await requestTo(app, path)]).toEqual([path, { status: 200, text: 'reached' }]);
+});
+
+test.each([
+  ['a scheme that is not HTTP', 'ftp://localhost/mcp'],
+  ['a URL without a host', 'http:///mcp'],
+  ['a backslash after a host', 'http://localhost\\mcp'],
+  ['a backslash before a fragment', '/mcp\\#'],
+])('requireMcp() leads no request for %s to the handler without a token', async (_, target) => {
+  const server = createServer(express().use(protect).all('/mcp', serveMcp));
+  const origin = `http://127.0.0.1:${await listen(server)}`;
+  const response = await rawRequest(origin, [`POST ${target} HTTP/1.1`, 'Host: localhost', 'Connection: close']);
+  // Some runtimes refuse such a target by themselves.
+  expect([400, 401]).toContain(response.status);
+  server.close();
+});
+
+test.each(['/other?a=\\', 'http://localhost/other', '*'])('requireMcp() passes on a request for %s', async (target) => {
+  const request = Object.assign(new IncomingMessage(new Socket()), { method: 'OPTIONS', url: target });
+  const passed = new Promise((next, reject) =>
+    protect(request, new ServerResponse(request).on('finish', reject), next),
+  );
+  expect(await passed).toBeUndefined();
 });
 
 test('requireMcp() reads what Express 4 has not parsed, and text that it has', async () => {

@@ -66,7 +66,14 @@ const servers: readonly (readonly [name: string, open: (guard: Guard, sent: Sent
       await new Promise((done) => request.once('end', done));
       const response = new ServerResponse(request);
       await new Promise((accept, reject) => requireMcp(guard, { sessions: true })(request, response, accept ?? reject));
-      return { isEnded: async () => response.writableEnded };
+      return {
+        async isEnded() {
+          // Whoever writes into a response that has ended gets an error, which must not end the process.
+          response.write(first);
+          await new Promise((done) => setImmediate(done));
+          return response.writableEnded;
+        },
+      };
     },
   ],
 ];
