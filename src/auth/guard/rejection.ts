@@ -61,7 +61,9 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
   return (request, refusal, scheme, { challenge }) => {
     ignoreRejection(options.onRefused?.(request, refusal.reason, { expected: refusal.expected }));
     const { status, text, isJson } = prepared[refusal.reason];
-    const rejection = new Response(text, { status, headers: headersOf(refusal, scheme, challenge) });
+    // A copy, because the Response of @hono/node-server keeps what it gets, to which an application may add a cookie.
+    const headers = new Headers(headersOf(refusal, scheme, challenge));
+    const rejection = new Response(text, { status, headers });
     return remembered(rejection, { reason: refusal.reason, isJson });
   };
 }

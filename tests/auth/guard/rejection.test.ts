@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { createAdaptorServer } from '@hono/node-server';
 import { createGuard, describeRejections, type GuardOptions, type RejectionFormat } from '../../../src/auth/guard.ts';
 import { refusals } from '../../../src/auth/refusals.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
@@ -80,6 +81,19 @@ test.each([
     const names = ['cache-control', 'expires', 'cdn-cache-control', 'etag'];
     const { headers } = result as Response;
     expect(names.map((name) => headers.get(name))).toEqual(['no-store', null, null, null]);
+  }
+});
+
+test('what an application adds to a rejection is in no other, also with the Response of @hono/node-server', async () => {
+  const { Request: ownRequest, Response: ownResponse } = globalThis;
+  try {
+    createAdaptorServer({ fetch: () => new Response() });
+    expect(Response).not.toBe(ownResponse);
+    const [first, second] = [await plain.check(request()), await plain.check(request())] as Response[];
+    first?.headers.set('set-cookie', 'session=ada');
+    expect(second?.headers.get('set-cookie')).toBeNull();
+  } finally {
+    Object.defineProperties(globalThis, { Request: { value: ownRequest }, Response: { value: ownResponse } });
   }
 });
 
