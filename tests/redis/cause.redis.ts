@@ -3,7 +3,7 @@ import { logStoreEvent } from '../../src/observe/guard-log.ts';
 import { RedisReplayStore } from '../../src/redis/replay-store.ts';
 import { findCause, type StoreFailure } from '../../src/redis/store-failure.ts';
 import { certificate } from '../support/certificates.ts';
-import { until } from '../support/child-process.ts';
+import { freePort, until } from '../support/child-process.ts';
 import { rsaKey } from '../support/keys.ts';
 import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -39,7 +39,10 @@ test.each(rows)('findCause() of %s', async (_name, url, cause) => expect(await f
 
 const allowed = ['ACL', 'SETUSER', 'ada', 'on', '>pw', '+@all'];
 const asAda = (port: number) => `redis://ada:pw@127.0.0.1:${port}`;
-const cluster = ['--cluster-enabled', 'yes', '--cluster-config-file', `${temporaryFolder()}/nodes.conf`];
+// By default, the port of the bus is that of clients plus 10,000, which may be taken.
+const busPort = String(await freePort());
+const nodes = `${temporaryFolder()}/nodes.conf`;
+const cluster = ['--cluster-enabled', 'yes', '--cluster-port', busPort, '--cluster-config-file', nodes];
 
 /** States of a server, and what the log then says. The states of a server that works before come from commands to it. */
 const states: readonly {
