@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { sections, site, standalone } from '../../docs/.vitepress/pages.ts';
+import { llmsText, sections, site, standalone } from '../../docs/.vitepress/pages.ts';
 import { pages, readText, root } from '../support/repository.ts';
 
 /** Returns the anchors that GitHub gives to the headings of a page. */
@@ -32,6 +32,18 @@ test('readers without the site are led to its form, and see no component', () =>
     .map((page) => standalone(page));
   expect(texts.filter((text) => /^<[A-Z]/m.test(text))).toEqual([]);
   expect(standalone('explain')).toContain(`The form is at ${site}explain.`);
+});
+
+test('the list of pages begins with the quick reference, and has each page once, with a description', () => {
+  const [introduction = '', ...lists] = llmsText('').split(/^## /m);
+  expect(introduction).toContain('](quick-reference.md)');
+  const lines = lists.flatMap((list) => list.match(/^- .*$/gm) ?? []);
+  const described = lines.map((line) => /\]\(([\w/-]+)\.md\): \S/.exec(line)?.[1] ?? line);
+  expect(described.toSorted()).toEqual([...new Set(Object.values(sections).flat())].toSorted());
+});
+
+test('the quick reference has at most 250 lines', async () => {
+  expect((await readText('docs/quick-reference.md')).trimEnd().split('\n').length).toBeLessThanOrEqual(250);
 });
 
 test.each(pages)('every relative link of %s has a target', async (page) => {

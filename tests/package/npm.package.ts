@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { $ } from 'bun';
 import manifest from '../../src/auth/package.json';
 import { freePort, run, runToEnd, untilReachable } from '../support/child-process.ts';
@@ -54,6 +54,16 @@ describe('the package, installed from its tarball', () => {
     const named = Array.from(list.matchAll(/\]\(([^)]*)\)/g), ([, page = '']) => page);
     expect(named).toContain('start/elysia.md');
     for (const page of named) expect(await Bun.file(inPackage('docs', page)).text()).toStartWith('# ');
+  });
+
+  test('holds every file to which its pages link', async () => {
+    const files = (await readdir(inPackage('docs'), { recursive: true })).filter((file) => file.endsWith('.md'));
+    expect(files).toContain('quick-reference.md');
+    for (const file of ['../README.md', ...files]) {
+      const page = inPackage('docs', file);
+      for (const [, link = ''] of (await Bun.file(page).text()).matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g))
+        expect(await Bun.file(join(dirname(page), link)).exists(), `${file}: ${link}`).toBeTrue();
+    }
   });
 
   test('brings jose and nothing else', async () => {
