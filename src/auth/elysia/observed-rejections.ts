@@ -3,7 +3,7 @@
  * that they do changes what is sent.
  */
 import { Elysia } from 'elysia';
-import { isPromise, whenSettled } from '../values/promises.ts';
+import { isPromise, promised, whenSettled } from '../values/promises.ts';
 import { hooksOf } from './hooks.ts';
 import type { Composed, Context, Found, Hook, Instance, Route } from './internals.ts';
 
@@ -32,7 +32,7 @@ function callQuietly(context: object, call: () => unknown): unknown {
     if (!unaccepted.has(context)) throw error;
   };
   try {
-    const returned = call();
+    const returned = unaccepted.has(context) ? promised(call()) : call();
     return isPromise(returned) ? returned.catch(ignore) : returned;
   } catch (error) {
     return ignore(error);

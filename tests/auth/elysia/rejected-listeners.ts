@@ -2,8 +2,8 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { guard, request, token } from './guarded.ts';
 
 /*
- * Rejects requests to applications whose listeners of `trace` read `claims`, and prints the names of those that would have ended the
- * process, as a JSON list. A process of its own, because a test runner catches such exceptions itself.
+ * Rejects requests to applications whose listeners of `trace` and hooks after a response read `claims`, and prints the names of those
+ * that would have ended the process, as a JSON list. A process of its own, because a test runner catches such exceptions itself.
  */
 
 type Subscribe = (call?: (event: Event) => unknown) => Promise<Event>;
@@ -33,6 +33,22 @@ const listeners: Readonly<Record<string, Listener>> = {
   },
 };
 
+/** Query builders return what is no promise, and fails once somebody waits for it. */
+const hooks: Readonly<Record<string, (fail: () => unknown) => void>> = {
+  exception: (fail) => fail(),
+  promise: async (fail) => fail(),
+  thenable: (fail) => ({
+    // biome-ignore lint/suspicious/noThenProperty: the subject
+    then(_: unknown, reject: (error: unknown) => void) {
+      try {
+        fail();
+      } catch (error) {
+        reject(error);
+      }
+    },
+  }),
+};
+
 const places: Readonly<Record<string, (aot: boolean, listen: (app: AnyElysia) => AnyElysia) => AnyElysia>> = {
   'before the guard': (aot, listen) => serve(listen(new Elysia({ aot })).use(guard())),
   'after the guard': (aot, listen) => serve(listen(new Elysia({ aot }).use(guard()))),
@@ -47,28 +63,41 @@ let current = '';
 process.on('uncaughtException', () => failed.push(current));
 process.on('unhandledRejection', () => failed.push(current));
 
+async function reject(app: AnyElysia, name: string, mayThrow = false) {
+  for (const headers of [{}, token({ scope: 'b' })]) {
+    current = `${name}, ${Object.keys(headers).length > 0 ? 403 : 401}`;
+    try {
+      await app.handle(request('/a', { headers }));
+    } catch {
+      if (!mayThrow) failed.push(current);
+    }
+    for (let turn = 0; turn < 3; turn++) await new Promise((done) => setImmediate(done));
+  }
+}
+
+interface Claimed {
+  readonly claims: { readonly sub: string };
+}
+
 for (const aot of [true, false])
-  for (const [place, create] of Object.entries(places))
+  for (const [place, create] of Object.entries(places)) {
+    for (const [form, hook] of Object.entries(hooks)) {
+      const app = create(aot, (observed) =>
+        observed.onAfterResponse((context) => hook(() => (context as unknown as Claimed).claims.sub)),
+      );
+      await reject(app, `${form} after the response, ${place}, aot ${aot}`);
+    }
     for (const [form, listener] of Object.entries(listeners))
       for (const event of events) {
         const app = create(aot, (traced) =>
           traced.trace((lifecycle) => {
-            const { context } = lifecycle as unknown as {
-              readonly context: { readonly claims: { readonly sub: string } };
-            };
+            const { context } = lifecycle as unknown as { readonly context: Claimed };
             return listener(lifecycle as unknown as Event, `on${event}`, () => context.claims.sub);
           }),
         );
-        for (const headers of [{}, token({ scope: 'b' })]) {
-          current = `${form} of ${event}, ${place}, aot ${aot}, ${Object.keys(headers).length > 0 ? 403 : 401}`;
-          try {
-            await app.handle(request('/a', { headers }));
-          } catch {
-            // The first event is before the guard: without one, a synchronous exception is a 500 too.
-            if (event !== 'Request') failed.push(current);
-          }
-          for (let turn = 0; turn < 3; turn++) await new Promise((done) => setImmediate(done));
-        }
+        // The first event is before the guard: without one, a synchronous exception is a 500 too.
+        await reject(app, `${form} of ${event}, ${place}, aot ${aot}`, event === 'Request');
       }
+  }
 console.log(JSON.stringify(failed));
 process.exit();

@@ -4,7 +4,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { rawRequest } from '../../support/raw-http.ts';
 import { guard, partsOf, send, token } from './guarded.ts';
 
-test('no listener of a trace that reads `claims` ends the process with a rejection', async () => {
+test('no listener of a trace and no hook after a response that reads `claims` ends the process with a rejection', async () => {
   const command = [process.execPath, 'run', join(import.meta.dir, 'rejected-listeners.ts')];
   const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit' });
   expect(JSON.parse(await new Response(child.stdout).text())).toEqual([]);
