@@ -14,12 +14,16 @@ import { renderDialog } from './token-dialog.ts';
 /**
  * Returns a function that responds with the page for reading and trying the endpoints of `document`. Its policy lets the browser
  * contact only this service and the token endpoint.
+ * @param tokenUrl the token endpoint, which the document does not name if tokens must be bound to a key
  * @param clients those of the development issuer, whose credentials anyone who can open the page may use
  */
-export function createPage(document: OpenApiDocument, api: DescribedApi, clients: readonly Client[] | undefined) {
+export function createPage(
+  document: OpenApiDocument,
+  api: DescribedApi,
+  tokenUrl: string | undefined,
+  clients: readonly Client[] | undefined,
+) {
   const { paths, components, info } = document;
-  const { oauth2 } = components.securitySchemes;
-  const tokenUrl = oauth2?.flows.clientCredentials.tokenUrl;
   const tokenOrigin = tokenUrl === undefined ? '' : new URL(tokenUrl).origin;
   // URLs allow hosts with characters that have a meaning in the policy: the page then only accepts an existing token.
   const isUsable = /^https?:\/\/[\w.:[\]-]+$/.test(tokenOrigin);

@@ -24,7 +24,7 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
   const create = async (tokenEndpoint: string | undefined) => {
     const [{ createDocument }, { createPage }] = await Promise.all([import('../openapi/document.ts'), loadPage()]);
     const document = createDocument(app(), options, tokenEndpoint);
-    return { document, respondPage: createPage(document, options, development?.clients) };
+    return { document, respondPage: createPage(document, options, tokenEndpoint, development?.clients) };
   };
   /** By token endpoint: the assumed one, and that of the metadata. */
   const created = new Map<string | undefined, ReturnType<typeof create>>();
