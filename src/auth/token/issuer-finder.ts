@@ -1,6 +1,7 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import type { CheckedOptions, FindIssuer, KeySetState } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
+import { nameOfFault } from '../values/faults.ts';
 import { attempt } from '../values/promises.ts';
 import { RecentMap } from '../values/recent-map.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
@@ -185,8 +186,9 @@ export class IssuerFinder {
     try {
       return this.#remember(iss, read(iss, returned, this.#known.peek(iss)?.found), askedAt);
     } catch (error) {
-      // A message of ours. A mistake is an answer: the one before no longer counts.
-      this.#warn(`returned what cannot be used. ${(error as TypeError).message}`);
+      // Anything but a message of ours may contain secrets. A mistake is an answer: the one before no longer counts.
+      const fault = error instanceof TypeError ? error.message : `Reading it threw ${nameOfFault(error)}`;
+      this.#warn(`returned what cannot be used. ${fault}`);
       return this.#refuse(iss, 'issuer_unavailable', clock.now() + failedMs);
     }
   }

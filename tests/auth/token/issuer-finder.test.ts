@@ -117,6 +117,26 @@ describe('a function as issuer', () => {
     ['keys at a URL over http', () => ({ issuer: a, jwksUri: 'http://b.example.test/' }), /issuer must be/],
     ['introspect', () => ({ issuer: a, introspect: () => ({}) }), /introspect must be an option of the guard/],
     ['the iss itself', (iss) => iss, /It must be an object, or undefined/],
+    [
+      'an object that throws',
+      () => ({
+        issuer: a,
+        get keys() {
+          return secret();
+        },
+      }),
+      /used\. Reading it threw Error$/,
+    ],
+    [
+      'an object that throws nothing',
+      () => ({
+        issuer: a,
+        get keys() {
+          throw undefined;
+        },
+      }),
+      /of the type undefined$/,
+    ],
     ['an exception', () => secret(), /issuer failed, or took longer than 5 seconds$/],
     ['a rejected promise', () => Promise.reject(new Error('secret')), /issuer failed, or/],
     ['a thenable that throws', () => thenable(() => secret()), /issuer failed, or/],
