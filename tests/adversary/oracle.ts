@@ -109,6 +109,10 @@ export const membersOf = (value: unknown): Members | undefined =>
 export const own = (members: Members, name: string): unknown =>
   Object.hasOwn(members, name) ? members[name] : undefined;
 
+/** A member that is null counts as missing. */
+const withoutNulls = (members: Members): Members =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+
 /** RFC 9864: Ed25519 is EdDSA by another name. */
 export const same = (name: unknown) => (name === 'Ed25519' ? 'EdDSA' : name);
 
@@ -138,7 +142,7 @@ export const kindOf = (algorithm: string): Kind => KINDS[algorithm] ?? KINDS[alg
 function usableKeys(keys: readonly unknown[], algorithm: string, accepted: readonly AlgorithmName[]) {
   const first = accepted.find((other) => kindOf(other)[0].crv === kindOf(algorithm)[0].crv);
   return keys.flatMap((published) => {
-    const key = membersOf(published) ?? {};
+    const key = withoutNulls(membersOf(published) ?? {});
     const kid = own(key, 'kid');
     if (typeof kid !== 'string' || kid === '' || !isForVerifying(key, algorithm)) return [];
     // A key without alg serves the first algorithm of its kind.
@@ -200,20 +204,30 @@ function nameOfKind(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll('-', '_') : '';
 }
 
-function decideOnClaims(claims: Members, world: World): Decision {
+/** A required value is met by itself, by a number or boolean with this JSON text, or by a list that has such a member. */
+const meets = (claim: unknown, value: string) =>
+  (Array.isArray(claim) ? claim : [claim]).some((one) =>
+    typeof one === 'string'
+      ? one === value
+      : ['number', 'boolean'].includes(typeof one) && JSON.stringify(one) === value,
+  );
+
+const KIND_CLAIMS = 'token_use token_usage token_type tokenType TokenType tokenName tok_type typ events'.split(' ');
+
+function decideOnClaims(given: Members, world: World): Decision {
+  const claims = withoutNulls(given);
   const { issuers, audience, audienceClaim, requiredClaims, nowSeconds, clockToleranceSeconds } = world;
   const iss = own(claims, 'iss');
   if (typeof iss !== 'string' || !Object.hasOwn(issuers, iss)) return only('invalid_claims');
   const aud = own(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
   const audiences: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   if (audiences.some((one) => typeof one !== 'string') || !audiences.includes(audience)) return only('invalid_claims');
-  if (Object.entries(requiredClaims).some(([name, value]) => own(claims, name) !== value))
+  if (Object.entries(requiredClaims).some(([name, value]) => !meets(own(claims, name), value)))
     return only('invalid_claims');
-  const kinds = ['token_use', 'token_usage', 'token_type', 'typ', 'events'].filter(
-    (name) => !Object.hasOwn(requiredClaims, name),
-  );
-  const isOther = (name: string) => KIND.test(nameOfKind(own(claims, name)));
-  if (kinds.some(isOther)) return only('invalid_header');
+  const isLeft = (name: string) => !Object.hasOwn(requiredClaims, name);
+  const isOther = (name: string) => isLeft(name) && KIND.test(nameOfKind(own(claims, name)));
+  // Descope calls a refresh token so.
+  if (KIND_CLAIMS.some(isOther) || (isLeft('drn') && own(claims, 'drn') === 'DSR')) return only('invalid_header');
 
   const exp = own(claims, 'exp');
   const others = ['iat', 'nbf'].map((name) => own(claims, name)).filter((time) => time !== undefined);
@@ -223,7 +237,7 @@ function decideOnClaims(claims: Members, world: World): Decision {
   const isFaulty =
     !Number.isFinite(exp) ||
     others.some((time) => typeof time !== 'number') ||
-    ['sub', 'client_id'].some((name) => !['string', 'undefined'].includes(typeof own(claims, name))) ||
+    ['sub', 'client_id', 'jti'].some((name) => !['string', 'undefined'].includes(typeof own(claims, name))) ||
     (nbf !== undefined && !Number.isFinite(nbf)) ||
     startsAt > nowSeconds ||
     Object.hasOwn(claims, 'cnf');
@@ -235,10 +249,12 @@ function decideOnClaims(claims: Members, world: World): Decision {
   return { outcomes, scopes: scopesOf(claims, world) };
 }
 
-/** Only the first claim that the token has is used; only scopes with the prefix count. */
+/** Only the first claim that the token has, and that is not empty, is used; only scopes with the prefix count. */
 function scopesOf(claims: Members, { scopeClaim, scopePrefix }: World): readonly string[] {
   const values = scopeClaim.map((name) => (name.startsWith('/') ? pointedAt(claims, name) : own(claims, name)));
-  const value = values.find((candidate) => candidate !== undefined);
+  const isEmpty = (one: unknown) =>
+    one === undefined || one === null || one === '' || (Array.isArray(one) && one.length === 0);
+  const value = values.find((candidate) => !isEmpty(candidate));
   const isList = Array.isArray(value) && value.every((element) => typeof element === 'string');
   const granted: readonly string[] = typeof value === 'string' ? value.split(/[ \t\n\v\f\r]/) : isList ? value : [];
   return granted.filter((one) => one.startsWith(scopePrefix)).map((one) => one.slice(scopePrefix.length));
