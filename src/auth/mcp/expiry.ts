@@ -12,17 +12,15 @@ export function endedAt(body: ReadableStream<Uint8Array>, timeMs: number): Reada
   const reader = body.getReader();
   const end = () => reader.cancel().catch(() => {});
   const cancelEnd = callAt(timeMs, end);
+  // However it ends, also by an error: otherwise the timer would keep it until then.
+  reader.closed.then(cancelEnd, cancelEnd);
   return new ReadableStream({
     async pull(controller) {
       // After `cancel`, a pending read is done.
       const { value } = await reader.read();
       if (value !== undefined) return controller.enqueue(value);
-      cancelEnd();
       controller.close();
     },
-    cancel() {
-      cancelEnd();
-      return end();
-    },
+    cancel: end,
   });
 }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, jest, test } from 'bun:test';
+import { afterEach, describe, expect, jest, spyOn, test } from 'bun:test';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { protectMcp, requireMcp } from 'protected-api/mcp';
@@ -111,4 +111,26 @@ test('protectMcp() cuts no response to GET but a stream of events, and one that 
   const { response, isCancelled } = openStream();
   await (await protectMcp(guardFor(), { sessions: true }, () => response)(get())).body?.cancel();
   expect(isCancelled()).toBe(true);
+});
+
+test.each<[how: string, end: (controller: ReadableStreamDefaultController, body: ReadableStream) => unknown]>([
+  ['ends', (controller) => controller.close()],
+  ['fails', (controller) => controller.error(new Error('A fault of the handler'))],
+  ['is cancelled', (_, body) => body.cancel()],
+])('a stream of protectMcp() that %s leaves no timer', async (_, end) => {
+  const headers = bearer(await issuer.token());
+  const cancelled = spyOn(globalThis, 'clearTimeout');
+  let controller: ReadableStreamDefaultController | undefined;
+  const stream = new ReadableStream({
+    start(given) {
+      controller = given;
+    },
+  });
+  const response = new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
+  const { body } = await protectMcp(guardFor(), { sessions: true }, () => response)(new Request(resource, { headers }));
+  const before = cancelled.mock.calls.length;
+  if (controller && body) end(controller, body);
+  await new Promise((done) => setImmediate(done));
+  expect(cancelled.mock.calls.length).toBe(before + 1);
+  cancelled.mockRestore();
 });
