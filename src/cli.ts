@@ -6,18 +6,18 @@ export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [
 
   --dev          run the service with the development issuer
   --explain      read a token from standard input and print the result of each
-                 check; exits with 0 if a request to the scoped endpoint
-                 gets a 200, else with 1; without settings, prints those that
-                 would accept the token
+                 check; exit with 0 if the scoped endpoint would accept the
+                 token, otherwise with 1; without ISSUER and AUDIENCE, print
+                 the settings that would accept the token
   --healthcheck  check the instance running on this machine (HOST and PORT);
-                 exits with 0 if it is live, else with 1
+                 exit with 0 if it is live, otherwise with 1
   -h, --help     show this help
   --version      show the version
 
 Settings are environment variables. All of them are listed at
 https://protected-api.github.io/protected-api/settings
 
-  ISSUER         issuer whose tokens are accepted: https://<domain>/
+  ISSUER         issuer whose tokens are accepted, such as https://<domain>/
   AUDIENCE       identifier of this API, which tokens must have in aud
   PORT           port to listen on; defaults to 3010
 

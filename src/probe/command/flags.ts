@@ -9,43 +9,44 @@ import { parseObject } from '../values/json.ts';
 
 export const usage = `Usage: protected-api-probe <url>... [flag]...
 
-Tries an API from outside, with requests that it must refuse and some that it
-must accept. Each URL must require a token. The depth depends on what you give:
-only the URL, a good token on standard input, or a port for an issuer.
+Tests an API from outside, with requests that it must refuse and some that it
+must accept. Each URL must require a token. What is tried depends on what you
+give: only the URL, also a good token on standard input, or a port for an
+issuer.
 
   --scope <scope>        a scope that the URLs require; repeat it for several
   --method <method>      method of the requests; defaults to GET
   --body <text>          body of the requests, a form or JSON
   --openapi <url>        tries each operation of the document that has security
 
-  --serve-issuer <port>  starts an issuer on this port, which the API must trust
-                         within 30 seconds
+  --serve-issuer <port>  starts an issuer on this port; the API must accept its
+                         tokens within 30 seconds
   --audience <text>      the API's identifier for that issuer; defaults to the
                          origin of the first URL
-  --claims <file>        claims as JSON that the tokens of that issuer have, too
+  --claims <file>        further claims of that issuer's tokens, as JSON
   --client-id <id>       gets a token with the client's secret in CLIENT_SECRET
-  --issuer <url>         the issuer that gets this secret, and nobody else
-  --token <kind>=<file>  another token, which must be refused: expired,
+  --issuer <url>         the only issuer that gets this secret
+  --token <kind>=<file>  a token that the API must refuse, and why: expired,
                          audience, scope or id
 
   --depth <name>         quick, standard or full: at most ${limits.quick} requests to each
                          target; ${limits.standard} or ${limits.full} in all to other machines
-  --profile <name>       rfc6750, rfc9068, mcp or fapi2: what is a must
+  --profile <name>       the standard that decides what is a must: rfc6750,
+                         rfc9068, mcp or fapi2
   --only, --skip <id>    rows to run or to skip, by ID or the beginning of IDs;
                          repeat it for several
-  --known <file>         rows that are known to fail: a line with ID and reason
-                         for each
+  --known <file>         rows that are known to fail, one per line: ID, reason
   --header <line>        a header of each request, such as 'X-Key: value'
   --intrusive            sends floods and headers over 8 KiB to other machines
   --dry-run              lists what would be sent
 
   --json                 prints the report as JSON
   --junit <file>         writes the report for CI systems
-  --fail-on should       exits with 1 if a should failed, too
+  --fail-on should       exits with 1 if a should failed
 
 Exits with 0 if all is well, 1 if a must failed, 2 for a wrong flag, 3 if the
-run is incomplete. Ctrl+C ends it with the report so far. At most 10 requests a
-second are sent to hosts other than this machine, and in all what --depth says.
+run is incomplete. Ctrl+C ends the run with the report so far. Other machines
+get at most 10 requests a second, and no more than --depth allows.
 `;
 
 const textFlag = { type: 'string' } as const;
