@@ -18,7 +18,8 @@ type RoutedRequest = IncomingRequest & {
  * Returns middleware for Express, Connect and Polka that protects an MCP server as `protectMcp` does: it serves the metadata, and
  * responds to requests to the endpoint that are not accepted. For accepted ones, it sets `req.auth`, which the SDK 1.x hands to
  * tools, and `req.body`, the message; and `authOf(req)` works. A request for any other path is passed on, unless the middleware
- * is on a route, or on the path of the endpoint: then it is a 404, because it would reach the handler without a token.
+ * is on a route, or on the path of the endpoint: then it is a 404, because it would reach the handler without a token. A handler
+ * that is mounted, as all are in Connect, gets the paths below too: put the middleware on its mount as well.
  * @example
  * app.use(requireMcp(guard, { tools: { 'add-note': 'notes:write' } }));
  * app.post('/mcp', (req, res) => handle(req, res, req.body));
@@ -56,7 +57,8 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
       return true;
     }
     const mount = sent.endsWith(routed) ? sent.slice(0, sent.length - routed.length) : sent;
-    const isMounted = mount !== '' && `${mount}/`.startsWith(`${endpoint}/`);
+    // Below a mount, Connect also has `/mcp.x`.
+    const isMounted = mount.startsWith(endpoint) && /^[/.]/.test(`${mount.slice(endpoint.length)}/`) && mount !== '';
     if (!result && !isMounted && incoming.route === undefined) return true;
     await sendReturned(result ?? new Response('Not found', { status: 404 }), response);
     return false;

@@ -54,7 +54,12 @@ const applications: readonly (readonly [name: string, app: () => RequestListener
   [
     'a middleware of a mount of Connect',
     () => connect().use('/mcp', protect).use('/mcp', serveMcp),
-    ['/mcp', '/mcp/x'],
+    ['/mcp', '/mcp/x', '/mcp.x'],
+  ],
+  [
+    'a middleware of an application of Connect and of its mount',
+    () => connect().use(protect).use('/mcp', protect).use('/mcp', serveMcp),
+    ['/mcp', '/mcp/', '/MCP/x', '/mcp.x'],
   ],
   [
     'a path that the application rewrites',
