@@ -59,8 +59,12 @@ export function describeWeakness(jwk: Members, algorithm: Algorithm, limits: Key
 
 /** Returns why a JWK is meant for none of these algorithms: `use is enc`, `alg is HS256`. */
 export function describePurpose({ use, key_ops, alg, kty, crv }: Members, accepted: readonly Algorithm[]): string {
-  const says = (name: string, value: unknown) =>
-    value === undefined ? `${name} is missing` : `${name} is ${printable(String(value), 32)}`;
+  const says = (name: string, value: unknown) => {
+    if (value === undefined) return `${name} is missing`;
+    // An object has text of its own, or none.
+    const isText = [value].flat().every((each) => typeof each !== 'object');
+    return `${name} is ${isText ? printable(String(value), 32) : 'malformed'}`;
+  };
   if (use !== undefined && use !== 'sig') return says('use', use);
   if (key_ops !== undefined && ![key_ops].flat().includes('verify')) return says('key_ops', key_ops);
   const fits = accepted.filter((each) => alg === undefined || algorithmOf(alg) === each);

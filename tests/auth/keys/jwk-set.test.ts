@@ -65,6 +65,7 @@ const unusable: readonly unknown[] = [
   // Without alg, for another size, and without a key or with one of a byte more.
   ...[{ alg: undefined }, { alg: 'ML-DSA-65' }, { kty: 'OKP' }, { pub: undefined }, { pub: [mlDsa().pub] }].map(mlDsa),
   mlDsa({ pub: encode(0, ...Buffer.from(String(mlDsa().pub), 'base64url')) }),
+  ...['use', 'alg', 'kty'].map((name) => rsa({ [name]: { toString: null } })),
 ];
 const show = (key: unknown) => (JSON.stringify(key) ?? '').replace(/"([\w-]{20})[\w-]+"/g, '"$1…"');
 
@@ -93,6 +94,8 @@ describe('importKeys()', () => {
     ['without a type', { kty: undefined }, 'kty is missing'],
     ['of another type than its alg', { kty: 'EC', alg: 'RS256' }, 'kty is EC'],
     ['of a curve that no algorithm has', { kty: 'EC', crv: 'secp256k1' }, 'crv is secp256k1'],
+    ['whose use is an object without text', { use: { toString: null } }, 'use is malformed'],
+    ['whose operations are lists', { key_ops: [[['sign']]] }, 'key_ops is malformed'],
     ['of 1024 bits', { ...weak, kid: 'k' }, '1024 bits'],
     ['with an even modulus', { n: evenModulus }, 'n is even'],
     ['without a modulus', { n: undefined }, 'n is malformed'],
