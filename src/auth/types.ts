@@ -112,7 +112,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly audienceClaim: string;
   /**
-   * Claims that a token must have, each with the given value, or with one of several. A claim that is a list must contain it. A
+   * Claims that a token must have, each with the given value, or with one of several. A claim that is a list must contain the value. A
    * name that begins with `/` is a JSON Pointer. In the setting, write `\,` and `\\` for a comma and a backslash within a value.
    * A token that says in `token_use`, `token_usage`, `token_type`, `tokenType`, `TokenType`, `tokenName`, `tok_type`, `typ`, `drn`
    * or `events` that it is an ID, refresh, offline or logout token is rejected, unless that claim is listed here: then only the
@@ -158,8 +158,8 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
   readonly clockToleranceSeconds: number;
   /**
-   * How far `iat` of a token, which it then must have, may be from now: 1 to 31,536,000. `clockToleranceSeconds` counts. By default, a
-   * token is accepted until it expires, however old it is.
+   * How far `iat` of a token may be from now, either way: 1 to 31,536,000. `clockToleranceSeconds` is added. A token must then have
+   * `iat`. By default, a token is accepted until it expires, however old it is.
    */
   readonly maxTokenAgeSeconds?: number | undefined;
   /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
@@ -167,7 +167,9 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   /**
    * The name of the header in which a proxy sends the client's certificate: `Client-Cert` (RFC 9440), or one with base64 of DER, with
    * the URL-encoded PEM that nginx sends, or with one element of Envoy's `X-Forwarded-Client-Cert`. In code, it can also be a
-   * function that returns the certificate, or undefined. One that throws, or returns anything else, is warned of once. Tokens with `cnf["x5t#S256"]` are then accepted together with exactly that certificate (RFC 8705 §3). The proxy must set or delete
+   * function that returns the certificate, or undefined. If it throws, or returns
+   * anything else, a warning is logged once. Tokens with `cnf["x5t#S256"]` are then accepted only with exactly that certificate
+   * (RFC 8705 §3). The proxy must set or delete
    * the header in every request. A header that clients set or proxies consume is not allowed, such as `authorization`, `cookie`,
    * `user-agent`, `host` or `connection`.
    */
@@ -175,7 +177,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   /**
    * The authorization servers that the metadata of the protected resource name (RFC 9728) instead of the issuers, such as a proxy
    * that registers clients and passes on the tokens of the issuer. Issuers that are only names, and those that a function looks up,
-   * are never named. Defaults to the issuers.
+   * are never listed. Defaults to the issuers.
    */
   readonly authorizationServers?: readonly string[] | undefined;
   /**
