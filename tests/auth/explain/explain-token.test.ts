@@ -148,6 +148,7 @@ test.each<[name: string, overrides: TokenOverrides, end: string]>([
   ['an expired one', { claims: { exp: 1 } }, accepted],
   ['a name as its issuer', { claims: { iss: 'stytch.com/project' } }, accepted],
   ['the type of an ID token', { header: { typ: 'id+jwt' } }, `not another kind of JWT such as an ID token. ${another}`],
+  ['a type that is no text', { header: { typ: { toString: null } as never } }, another],
   [
     'the use of an ID token',
     { claims: { token_use: 'id' } },
