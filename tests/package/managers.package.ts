@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { withTabs } from '../../docs/.vitepress/pages.ts';
 import { runToEnd } from '../support/child-process.ts';
 import { packed, pin } from '../support/installed-package.ts';
-import { commandPath, isNight } from '../support/node-versions.ts';
+import { commandPath, isNight, newestNode, nodePath, nodeVersions } from '../support/node-versions.ts';
 import { readText } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -38,7 +38,13 @@ test('docs/start/elysia.md has a tab for each package manager', () =>
 
 const setups = isNight
   ? ['npm', 'bun', 'pnpm', 'yarn', ...Object.keys(special)]
-  : ['yarn', ...Object.keys(special).slice(-2)];
+  : ['yarn', 'yarn 4, pnp', 'pnpm, without peers'];
+
+/** How CommonJS loads the package from an archive of Yarn: before Node.js 22.15, `require` asks no loader. */
+const loading = [
+  [nodeVersions[0] ?? '', "import('protected-api/guard')"],
+  [newestNode, "require('protected-api/guard')"],
+] as const;
 
 test.each(setups)('the tab of docs/start/elysia.md installs with %s what its server needs', async (setup) => {
   const folder = temporaryFolder();
@@ -64,4 +70,12 @@ test.each(setups)('the tab of docs/start/elysia.md installs with %s what its ser
   expect(installed, setup).toMatchObject({ status: 0 });
   const start = setup.endsWith('pnp') ? [path, 'node'] : ['node'];
   expect(await inFolder([...start, 'app.js'])).toMatchObject({ stdout: '401\n' });
+  for (const [version, load] of setup.endsWith('pnp') ? loading : []) {
+    await Bun.write(
+      join(folder, 'common.cjs'),
+      `Promise.resolve(${load}).then((door) => console.log(typeof door.createGuard));`,
+    );
+    const loaded = await inFolder([nodePath(version), path, 'node', 'common.cjs']);
+    expect(loaded, `${load} on Node.js ${version}`).toMatchObject({ stdout: 'function\n' });
+  }
 });
