@@ -149,8 +149,8 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly jwksMaxStaleSeconds: number;
   /**
    * Minimum time from the start of a fetch for an unknown `kid`, or of a failed fetch, to the next one that a client can cause: 1
-   * to 3,600. The first fetch and refreshes count only if they fail. Until the first success, retries start after 1, 2, 4, …
-   * seconds, up to this time. Defaults to 30.
+   * to 3,600, and at most `jwksMaxAgeSeconds` + `jwksMaxStaleSeconds`, after which keys expire. The first fetch and refreshes count
+   * only if they fail. Until the first success, retries start after 1, 2, 4, … seconds, up to this time. Defaults to 30.
    */
   readonly jwksCooldownSeconds: number;
   /** Time limit of one fetch, body included, and of the functions `isRevoked`, `introspect` and `issuer` of the application: 1 to 60. Defaults to 5. */

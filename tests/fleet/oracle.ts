@@ -48,8 +48,8 @@ export function brokenBy(checked: Checked): readonly string[] {
     ({ said, askedAt, endAt }) => said !== 'nothing' && (endAt ?? 0) - askedAt < timeoutMs,
   );
   const hasKey = fetched?.sent?.kids.has(kid) === true;
-  // Otherwise keys expire before they may be fetched again, or while a request waits for them.
-  const canBeCalm = boundMs >= Math.max(2000, 1000 * times.jwksCooldownSeconds);
+  // Otherwise keys expire while a request waits for them.
+  const canBeCalm = boundMs >= 2000;
   const isCalm =
     canBeCalm &&
     [issuer.isCalmFor, instance.hasRunFor].every((has) => has(calmAfterMs(times))) &&

@@ -43,9 +43,12 @@ export async function simulate(
   const random = (limit: number) => Math.min(below(limit), limit - 1);
   const pick = <Value>(values: readonly Value[]): Value => values[random(values.length)] as Value;
   const world = createWorld();
-  const times = Object.fromEntries(
+  const picked = Object.fromEntries(
     Object.entries(choices).map(([name, values]) => [name, pick<number>(values)]),
   ) as unknown as Times;
+  // A guard accepts no longer cooldown.
+  const longest = picked.jwksMaxAgeSeconds + picked.jwksMaxStaleSeconds;
+  const times = { ...picked, jwksCooldownSeconds: Math.min(picked.jwksCooldownSeconds, longest) };
   const issuers = [1, 2].map((index) => createIssuer(world, `https://issuer-${index}.example.test`, random));
   const known = new Set(issuers.map(({ name }) => name));
   let isDirectoryDown = false;

@@ -94,6 +94,7 @@ const comparable = (value: unknown) =>
 /** Returns the options that are not allowed in combination with others. */
 function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   const { issuer, jwksUri, jwksAllowHttp, keys, dpop, publicUrl, resource, authorizationServers = [] } = options;
+  const { jwksCooldownSeconds, jwksMaxAgeSeconds, jwksMaxStaleSeconds } = options;
   const conflicts: OptionProblem[] = [];
   const must = (name: OptionProblem['name'], expected: string) => conflicts.push({ name, expected });
   const mustBeValid = (name: OptionProblem['name']) => conflicts.push({ name, ...optionRules[name] });
@@ -124,8 +125,17 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   if (dpop !== 'off' && publicUrl === undefined) must('publicUrl', `${anHttpsUrl}, which DPoP requires`);
   if (resource !== undefined && (publicUrl === undefined || new URL(resource).origin !== new URL(publicUrl).origin))
     must('resource', 'a URL with the origin of publicUrl');
+  if (jwksCooldownSeconds > jwksMaxAgeSeconds + jwksMaxStaleSeconds)
+    conflicts.push({ name: 'jwksCooldownSeconds', ...shortEnough });
   return conflicts;
 }
+
+const keysLastLonger = (maxAge: string, maxStale: string) =>
+  `at most ${maxAge} + ${maxStale}, because keys expire then, and must be fetched again before`;
+const shortEnough = {
+  expected: keysLastLonger('JWKS_MAX_AGE_SECONDS', 'JWKS_MAX_STALE_SECONDS'),
+  expectedInCode: keysLastLonger('jwksMaxAgeSeconds', 'jwksMaxStaleSeconds'),
+};
 
 const acceptSeveral = (listed: string) =>
   `To accept several tenants, write {tenantid} instead of common, organizations, consumers or *, and list the tenants in ${listed}`;

@@ -86,6 +86,11 @@ describe('optionsFromEnvironment()', () => {
     expect(problemsOf({ ...named, JWKS_URI: 'https://stytch.com/keys' })).toEqual([]);
   });
 
+  test('names the settings with which a cooldown outlasts the keys', () =>
+    expect(problemsOf({ ...good, JWKS_MAX_AGE_SECONDS: '20', JWKS_MAX_STALE_SECONDS: '9' })).toEqual([
+      expect.stringMatching(/^JWKS_COOLDOWN_SECONDS must be at most JWKS_MAX_AGE_SECONDS \+ JWKS_MAX_STALE_SECONDS, /),
+    ]));
+
   test('ignores the line end of a value that was read from a file', () =>
     expect(optionsFromEnvironment({ ...good, AUDIENCE_CLAIM: 'azp\n' }).audienceClaim).toBe('azp'));
 

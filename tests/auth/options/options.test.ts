@@ -24,6 +24,7 @@ const wholeNumber = (min: number, max: number, fallback?: number): Row => ({
 
 const prefix: Row = { valid: ['https://api.example.test/', '!#[]~'], wrong: ['', 'a b', '"', '\\', 'é', '\u007f', 7] };
 
+const times = { jwksMaxAgeSeconds: 10, jwksMaxStaleSeconds: 30 };
 const beside = { publicUrl: audience };
 const keys = { keys: signingKeys() };
 const callback: Row = { valid: [() => ({})], wrong: [{}, 'f'] };
@@ -233,6 +234,11 @@ describe('checkOptions()', () => {
     ['two functions for opaque tokens', { ...good, issuer: [asking('a'), asking('b')] }, /^introspect must be a fun/],
     ['one beside that of the guard', { ...good, issuer: [asking('a')], introspect }, /^introspect must be a function/],
     ['keys with jwksUri', { ...good, keys, jwksUri: issuer }, /^keys must be unset when jwksUri is set/],
+    [
+      'a cooldown that outlasts the keys',
+      { ...good, ...times, jwksCooldownSeconds: 41 },
+      /^jwksCooldownSeconds must be at most jwksMaxAgeSeconds \+ jwksMaxStaleSeconds, .*, got 41$/,
+    ],
     ['a resource without publicUrl', { ...good, resource: audience }, /^resource must be .* the origin of publicUrl/],
     ['a resource elsewhere', { ...good, publicUrl: audience, resource: issuer }, /^resource must be .* the origin of/],
   ] as const)
@@ -255,6 +261,9 @@ describe('checkOptions()', () => {
     }
     expect(problemOf({ ...good, publicUrl: 'http://api.internal/', jwksAllowHttp: true })).toStartWith('publicUrl');
   });
+
+  test('accepts a cooldown that ends with the keys', () =>
+    expect(problemOf({ ...good, ...times, jwksCooldownSeconds: 40 })).toBe('none'));
 
   const names = [
     ...['http://adfs.example.com/adfs/services/trust', 'http://kc.example.com/realms/x', 'spiffe://example.org'],
