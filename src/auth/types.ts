@@ -31,27 +31,24 @@ export type FixedScope =
 /** The authorization schemes for access tokens (RFC 6750 §2.1, RFC 9449 §7.1). */
 export type Scheme = 'Bearer' | 'DPoP';
 
-/** `on` accepts DPoP-bound tokens with a proof, and plain bearer tokens. `required` rejects plain ones, and `off` bound ones. */
+/** `on` accepts bearer tokens, and DPoP-bound ones with a proof. `required` rejects the former, `off` the latter. */
 export type DpopMode = 'off' | 'on' | 'required';
 
-/**
- * The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. The schema of the claims decides what
- * type they have.
- */
+/** The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. */
 export interface GuardOptions<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>>
   extends Optional<OptionValues<Schema, Accepted>> {
   /**
-   * The `iss` of your tokens, such as `https://tenant.example.com/`. Compared exactly. A list accepts the tokens of several
-   * authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed for loopback hosts,
-   * or with `jwksAllowHttp`. With `jwksUri` or `keys`, an issuer is only a name, such as `stytch.com/PROJECT_ID` or
-   * `http://adfs.example.com/adfs/services/trust`: printable ASCII without spaces, quotes or backslashes, at most 512 characters.
-   * An issuer of Microsoft Entra with `{tenantid}` in place of the tenant stands for all tenants: list those that you trust in
-   * `requiredClaims`, as `tid`. In code, a member of a list can also be an object with options for that issuer, and instead of a list, a
-   * function can look up the issuer of each token. Required.
+   * The `iss` of your tokens, such as `https://tenant.example.com/`. Compared exactly. A list accepts the tokens of
+   * several authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed
+   * for loopback hosts, or with `jwksAllowHttp`. With `jwksUri` or `keys`, an issuer is only a name, such as
+   * `stytch.com/PROJECT_ID` or `http://adfs.example.com/adfs/services/trust`: printable ASCII without spaces, quotes or
+   * backslashes, at most 512 characters. An issuer of Microsoft Entra with `{tenantid}` in place of the tenant stands
+   * for all tenants: list yours in `requiredClaims`, as `tid`. In code, a member of a list can be an object with
+   * options for that issuer, and a function instead of a list can look up the issuer of each token. Required.
    */
   readonly issuer: string | readonly (string | IssuerOptions)[] | FindIssuer;
   /**
-   * The identifier of your API, such as `https://api.example.com`. A token must name it, or at least one of a list, in `aud`.
+   * The identifier of your API, such as `https://api.example.com`. A token must name it, or one of a list, in `aud`.
    * Required, unless each issuer has its own.
    */
   readonly audience: string | readonly string[];
@@ -65,40 +62,36 @@ type Optional<Options> = { readonly [Name in keyof Options]?: Options[Name] | un
  */
 export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>> {
   /**
-   * URL of the key set, for a single issuer. By default, the guard looks for the key set: at `.well-known/jwks.json` below an
-   * issuer that ends with a slash, and if there is none, at the URL in the issuer's metadata. Defaults to discovery.
+   * URL of the key set, for a single issuer. By default, the guard tries `.well-known/jwks.json` below an issuer that
+   * ends with a slash, and then the URL in the issuer's metadata. Defaults to discovery.
    */
   readonly jwksUri?: string | undefined;
-  /**
-   * Allows plain http for key sets and metadata on hosts other than loopback, for a private network. In a list of issuers, it can
-   * also be a member of the one that needs it. Defaults to false.
-   */
+  /** Allows http for key sets and metadata on hosts other than loopback, in a private network. Defaults to false. */
   readonly jwksAllowHttp: boolean;
   /**
-   * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA (or
-   * Ed25519), ML-DSA-44, ML-DSA-65 and ML-DSA-87. A key without `alg` is used only with the first listed algorithm that fits, so
-   * put the issuer's algorithm first. HS256 is not accepted, because whoever can verify such a token can also sign one. ML-DSA
-   * (RFC 9964) works on Bun, Deno and Node.js 24.7 or later. Its signatures are long: that of ML-DSA-87 takes 6,170 of the 8,192
+   * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA (or Ed25519),
+   * ML-DSA-44, ML-DSA-65 and ML-DSA-87. A key without `alg` is used only with the first listed algorithm that fits, so
+   * put the issuer's algorithm first. HS256 is not accepted, because whoever can verify such a token can also sign one.
+   * ML-DSA (RFC 9964) works on Bun, Deno and Node.js 24.7 or later; a signature of ML-DSA-87 takes 6,170 of the 8,192
    * characters that a token may have. Defaults to RS256.
    */
   readonly algorithms: readonly (Algorithm | 'Ed25519')[];
-  /** `jwt`, or `at+jwt` to accept only tokens whose header says that they are access tokens (RFC 9068 §4). Defaults to jwt. */
+  /** `jwt`, or `at+jwt`: only tokens whose `typ` says that they are access tokens (RFC 9068 §4). Defaults to jwt. */
   readonly tokenType: TokenType;
-  /**
-   * Claims that contain scopes. Only the first one that a token has is used. A name that begins with `/` is a JSON Pointer (RFC
-   * 6901). Defaults to scope.
-   */
+  /** Claims with scopes: the first that a token has counts. `/a/b` is a JSON Pointer (RFC 6901). Defaults to scope. */
   readonly scopeClaim: readonly string[];
   /**
-   * Rejects a token that grants no scope at all, on every route. Set it where one identifier names both an application and its
-   * API, as with Microsoft Entra ID, to reject ID tokens and applications without a permission. Defaults to false.
+   * Rejects a token that grants no scope at all, on every route: where one identifier names both an application and its
+   * API, as with Microsoft Entra ID, it rejects ID tokens and applications without a permission. Defaults to false.
    */
   readonly requireScope: boolean;
-  /** Removes this prefix from scopes; scopes without it are ignored. Challenges name scopes with the prefix, unless there is a `scopeRequestPrefix`. */
+  /**
+   * Removed from scopes; others are ignored. Challenges name scopes with it, unless there is a `scopeRequestPrefix`.
+   */
   readonly scopePrefix?: string | undefined;
   /**
-   * Added to scopes where clients learn which to request: in challenges, metadata and OpenAPI documents. Tokens of Microsoft Entra
-   * contain `read`, but clients request `api://APPLICATION_ID/read`. Defaults to `scopePrefix`.
+   * Added to scopes where clients learn which to request: in challenges, metadata and OpenAPI documents. Tokens of
+   * Microsoft Entra contain `read`, but clients request `api://APPLICATION_ID/read`. Defaults to `scopePrefix`.
    */
   readonly scopeRequestPrefix?: string | undefined;
   /**
@@ -107,87 +100,84 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly scopeImplies: Readonly<Record<string, readonly string[]>>;
   /**
-   * For issuers whose tokens have no `aud`: the claim that is compared with the accepted audiences instead, such as `client_id`
-   * (Amazon Cognito) or `azp` (Clerk). By default, a token without `aud` is rejected. Defaults to aud.
+   * For issuers whose tokens have no `aud`: the claim that names the audience instead, such as `client_id` (Amazon
+   * Cognito) or `azp` (Clerk). By default, a token without `aud` is rejected. Defaults to aud.
    */
   readonly audienceClaim: string;
   /**
-   * Claims that a token must have, each with the given value, or with one of several. A claim that is a list must contain the value. A
-   * name that begins with `/` is a JSON Pointer. In the setting, write `\,` and `\\` for a comma and a backslash within a value.
-   * A token that says in `token_use`, `token_usage`, `token_type`, `tokenType`, `TokenType`, `tokenName`, `tok_type`, `typ`, `drn`
-   * or `events` that it is an ID, refresh, offline or logout token is rejected, unless that claim is listed here: then only the
-   * list decides.
+   * Claims that a token must have, each with the given value, or one of several. A claim that is a list must contain
+   * the value. A name that begins with `/` is a JSON Pointer. In the setting, write `\,` and `\\` for a comma and a
+   * backslash within a value. A token is rejected if one of `token_use, token_usage, token_type, tokenType, TokenType,
+   * tokenName, tok_type, typ, drn, events` says that it is an ID, refresh, offline or logout token, unless that claim
+   * is listed here: then only the list decides.
    * @example { azp: 'my-client', email_verified: true, '/realm_access/roles': ['admin', 'operator'] }
    */
   readonly requiredClaims: Readonly<Record<string, RequiredValue | readonly RequiredValue[]>>;
   /**
-   * `off`; `on`, to accept DPoP-bound tokens with a proof (RFC 9449) as well as plain bearer tokens; or `required`, to reject
-   * plain ones. The values `on` and `required` need `publicUrl`. Defaults to off.
+   * `off`; `on`, to accept DPoP-bound tokens with a proof (RFC 9449) beside plain bearer tokens; or `required`, to
+   * reject plain ones. `on` and `required` need `publicUrl`. Defaults to off.
    */
   readonly dpop: DpopMode;
   /**
-   * Accepted algorithms of DPoP proofs: ES256, ES384, ES512, RS256, RS384, RS512, PS256, PS384, PS512 and EdDSA (or Ed25519).
-   * Defaults to ES256, ES384, RS256, PS256, EdDSA.
+   * Accepted algorithms of DPoP proofs: ES256, ES384, ES512, RS256, RS384, RS512, PS256, PS384, PS512 and EdDSA (or
+   * Ed25519). Defaults to ES256, ES384, RS256, PS256, EdDSA.
    */
   readonly dpopAlgorithms: readonly (ProofAlgorithm | 'Ed25519')[];
-  /** How far `iat` of a proof may be from now, either way: 10 to 300. Used proofs are kept 30 seconds longer than they are valid. Defaults to 60. */
+  /** How far a proof's `iat` may be from now, either way: 10 to 300. Used ones are kept 30 s longer. Defaults to 60. */
   readonly dpopProofMaxAgeSeconds: number;
   /**
-   * A secret of at least 32 characters, the same in all processes, or two while it is replaced. With it, the server gives out
-   * nonces, which proofs must contain (RFC 9449 §9). A nonce is valid for `dpopProofMaxAgeSeconds`. Its time counts in place of
-   * `iat`, so the clock of a client may be wrong.
+   * A secret of at least 32 characters, the same in all processes, or two while it is replaced. The server then gives
+   * out nonces, which proofs must contain (RFC 9449 §9), each valid for `dpopProofMaxAgeSeconds`. Its time counts in
+   * place of `iat`, so the clock of a client may be wrong.
    */
   readonly dpopNonceSecret?: string | readonly string[] | undefined;
-  /** The https URL at which clients reach the API. Challenges then name the URL of the API's metadata (RFC 9728 §5.1). */
+  /** The https URL at which clients reach the API. Challenges then name the URL of its metadata (RFC 9728 §5.1). */
   readonly publicUrl?: string | undefined;
   /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
   readonly jwksMaxAgeSeconds: number;
-  /**
-   * How long keys stay trusted after `jwksMaxAgeSeconds` while the issuer cannot be reached: 0 to 1,000,000. Defaults to
-   * 86,400.
-   */
+  /** How long keys stay trusted after `jwksMaxAgeSeconds` in an issuer outage: 0 to 1,000,000. Defaults to 86,400. */
   readonly jwksMaxStaleSeconds: number;
   /**
-   * Minimum time from the start of a fetch for an unknown `kid`, or of a failed fetch, to the next one that a client can cause: 1
-   * to 3,600, and at most `jwksMaxAgeSeconds` + `jwksMaxStaleSeconds`, after which keys expire. The first fetch and refreshes count
-   * only if they fail. Until the first success, retries start after 1, 2, 4, … seconds, up to this time. Defaults to 30.
+   * Minimum time from the start of a fetch for an unknown `kid`, or of a failed fetch, to the next that a client can
+   * cause: 1 to 3,600, and at most `jwksMaxAgeSeconds` + `jwksMaxStaleSeconds`, after which keys expire. The first fetch
+   * and refreshes count only if they fail. Until the first success, retries start after 1, 2, 4, … seconds, up to this
+   * time. Defaults to 30.
    */
   readonly jwksCooldownSeconds: number;
-  /** Time limit of one fetch, body included, and of the functions `isRevoked`, `introspect` and `issuer` of the application: 1 to 60. Defaults to 5. */
+  /** Limit of a fetch, body included, and of a call of `isRevoked`, `introspect` or `issuer`: 1 to 60. Defaults to 5. */
   readonly jwksTimeoutSeconds: number;
   /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
   readonly clockToleranceSeconds: number;
   /**
-   * How far `iat` of a token may be from now, either way: 1 to 31,536,000. `clockToleranceSeconds` is added. A token must then have
-   * `iat`. By default, a token is accepted until it expires, however old it is.
+   * How far `iat` of a token, which it must then have, may be from now, either way: 1 to 31,536,000, plus
+   * `clockToleranceSeconds`. By default, a token is accepted until it expires, however old it is.
    */
   readonly maxTokenAgeSeconds?: number | undefined;
   /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
   readonly tokenCacheSize: number;
   /**
-   * The name of the header in which a proxy sends the client's certificate: `Client-Cert` (RFC 9440), or one with base64 of DER, with
-   * the URL-encoded PEM that nginx sends, or with one element of Envoy's `X-Forwarded-Client-Cert`. In code, it can also be a
-   * function that returns the certificate, or undefined. If it throws, or returns
-   * anything else, a warning is logged once. Tokens with `cnf["x5t#S256"]` are then accepted only with exactly that certificate
-   * (RFC 8705 §3). The proxy must set or delete
-   * the header in every request. A header that clients set or proxies consume is not allowed, such as `authorization`, `cookie`,
-   * `user-agent`, `host` or `connection`.
+   * The name of the header in which a proxy sends the client's certificate: `Client-Cert` (RFC 9440), or one with
+   * base64 of DER, with the URL-encoded PEM of nginx, or with one element of Envoy's `X-Forwarded-Client-Cert`. Tokens
+   * with `cnf["x5t#S256"]` are then accepted only with exactly that certificate (RFC 8705 §3). The proxy must set or
+   * delete the header in every request. A header that clients set or proxies consume is not allowed, such as
+   * `authorization`, `cookie`, `user-agent`, `host` or `connection`. In code, it can also be a function that returns
+   * the certificate, or undefined. If it throws, or returns anything else, a warning is logged once.
    */
   readonly clientCertificate?: ClientCertificate | string | undefined;
   /**
-   * The authorization servers that the metadata of the protected resource name (RFC 9728) instead of the issuers, such as a proxy
-   * that registers clients and passes on the tokens of the issuer. Issuers that are only names, and those that a function looks up,
-   * are never listed. Defaults to the issuers.
+   * The authorization servers that the metadata name (RFC 9728), such as a proxy that registers clients for the issuer.
+   * Issuers that are only names, or that a function looks up, are never listed. Defaults to the issuers.
    */
   readonly authorizationServers?: readonly string[] | undefined;
   /**
-   * The identifier of the protected resource (RFC 9728), with a query if it has one. It has the origin of `publicUrl`, and is
-   * `publicUrl` by default. Clients get it in canonical form (RFC 3986 §6.2.2). The `aud` of tokens is compared with `audience` only.
+   * The identifier of the protected resource (RFC 9728), with the origin of `publicUrl`, its default, and perhaps a
+   * query. Clients get it in canonical form (RFC 3986 §6.2.2). `aud` is compared with `audience` only.
    */
   readonly resource?: string | undefined;
   /**
-   * A JWK Set to use instead of fetching one. It needs a single issuer, and excludes `jwksUri`. In a list of issuers, each can have
-   * its own `keys`. Each key needs the `kid` of the tokens that it verifies. A public key in PEM becomes a JWK Set with jose:
+   * A JWK Set to use instead of fetching one, for a single issuer. Excludes `jwksUri`. In a list of issuers, each can
+   * have its own. Each key needs the `kid` of the tokens that it verifies. A public key in PEM becomes a JWK Set with
+   * jose:
    * @example
    * import { exportJWK, importSPKI } from 'jose';
    *
@@ -197,63 +187,56 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly keys?: JwkSet | undefined;
   /**
-   * A schema of the claims, from any library that implements Standard Schema. A token that does not match is rejected; handlers
-   * get the claims merged with the schema's output. The schema must be synchronous.
+   * A synchronous schema of the claims, from any library that implements Standard Schema. A token that does not match
+   * is rejected; handlers get the claims merged with the schema's output.
    */
   readonly claims?: Schema | undefined;
   /** Stores which proofs were used. Defaults to the memory of this process. Several processes must share a store. */
   readonly replayStore?: ReplayStore | undefined;
   /**
-   * Called with the claims of every request, cached tokens included. Any result but `false` rejects the request. If the function
-   * throws, its promise is rejected or takes longer than `jwksTimeoutSeconds`, the client gets a 503. `signal` is aborted after
-   * that time.
+   * Called with the claims of every request, cached tokens included. Any result but `false` rejects the request. If it
+   * throws or takes longer than `jwksTimeoutSeconds`, which aborts `signal`, the client gets a 503.
    */
   readonly isRevoked?: IsRevoked<Accepted> | undefined;
   /**
-   * Called for each request with a token that is not a JWT: returns what an introspection endpoint responds (RFC 7662), or what a
-   * verifier of the application knows. The token is rejected unless `active` is `true`. If it is, the returned object is checked
-   * like the claims of a JWT; `iss` may be missing if there is a single issuer. If the function throws, its promise is rejected or
-   * takes longer than `jwksTimeoutSeconds`, or it returns no object, the client gets a 503. `signal` is aborted after that time.
-   * Nothing is cached. Text over 8,192 characters, or with characters that no token has (RFC 6750 §2.1), is rejected without a
-   * call. With several issuers, the response must have `iss`, and the guard trusts it. In the options of one issuer, the function
-   * is for that issuer only: a response with another `iss` is rejected.
+   * Called for each request with a token that is not a JWT: returns what an introspection endpoint responds (RFC 7662),
+   * or what a verifier of the application knows. Nothing is cached. The token is rejected unless `active` is `true`;
+   * then the object is checked like the claims of a JWT. `iss` may be missing if there is a single issuer; with
+   * several, the guard trusts it. The function of one issuer is for that issuer only: another `iss` is rejected. If it
+   * throws, returns no object or takes longer than `jwksTimeoutSeconds`, which aborts `signal`, the client gets a 503.
+   * Text over 8,192 characters, or with characters that no token has (RFC 6750 §2.1), is rejected without a call.
    */
   readonly introspect?:
     | ((token: string, given: { readonly signal: AbortSignal }) => object | PromiseLike<object>)
     | undefined;
-  /** Called with the claims of every accepted token, before requirements are checked. An exception fails the request. */
+  /** Called with the claims of each accepted token, before requirements are checked. An exception fails the request. */
   readonly onAccepted?: ((request: GuardRequest, claims: Accepted) => unknown) | undefined;
   /**
-   * Called with the internal reason of every rejection. `expected` is the URL that the proof should have named, for the reason
-   * `proof_url`: `publicUrl` and the path of the request. An exception fails the request.
+   * Called with the internal reason of every rejection. For `proof_url`, `expected` is the URL that the proof should
+   * have named: `publicUrl` and the path of the request. An exception fails the request.
    */
   readonly onRefused?:
     | ((request: GuardRequest, reason: RefusalReason, given: { readonly expected: string | undefined }) => unknown)
     | undefined;
   /** Called when keys were fetched, could not be fetched, or expired. Its exceptions are ignored. */
   readonly onKeySetEvent?: ((event: KeySetEvent) => unknown) | undefined;
-  /**
-   * Called when it becomes unknown whether proofs were used, and when it is known again. Its exceptions are ignored. Defaults to a
-   * warning on the console.
-   */
+  /** Called when the use of proofs becomes unknown, and known again. Exceptions are ignored. Defaults to a warning. */
   readonly onReplayStoreEvent?: ((event: ReplayStoreEvent) => unknown) | undefined;
   /**
-   * Returns any of `status`, `body` and `contentType` for a rejection. What it leaves out keeps its default. Called once for each
-   * reason when the guard is created. It cannot change the challenge or `Retry-After`. The body defaults to `error` and
-   * `error_description` (RFC 6749 §5.2).
+   * Returns any of `status`, `body` and `contentType` for a rejection. Called once for each reason when the guard is
+   * created. Challenge and `Retry-After` stay. By default, the body has `error` and `error_description`.
    */
   readonly formatRejection?: ((refusal: RefusalDescription) => RejectionFormat) | undefined;
   /**
-   * Headers to add to every rejection, such as CORS headers. They cannot replace its media type, its challenge or
-   * `Cache-Control: no-store`. Connection-specific
-   * headers, such as `transfer-encoding`, are not allowed, nor is `content-length`.
+   * Headers to add to every rejection, such as those of CORS. They do not replace its media type, challenge and
+   * `Cache-Control`. `content-length` and connection-specific ones, such as `transfer-encoding`, are not allowed.
    */
   readonly errorHeaders?: Readonly<Record<string, string>> | undefined;
   /** Fetches key sets and metadata, for proxies and tests. Defaults to the global `fetch`. */
   readonly fetch?: Fetch | undefined;
 }
 
-/** The value of a required claim. A number or a boolean is compared by its JSON form, so `true` and `'true'` are the same. */
+/** The value of a required claim. Numbers and booleans are compared by their JSON form: `true` is `'true'`. */
 type RequiredValue = string | number | boolean;
 
 type IsRevoked<Accepted> = (
@@ -274,16 +257,17 @@ export interface IssuerOptions extends OwnOptions {
 }
 
 /**
- * Returns the options of the issuer with this identifier, or undefined or null if its tokens are not accepted. `iss` is what an unverified
- * token says, so anyone can choose it: look it up, and never build a URL from it. It has the form of an issuer and at most 512
- * characters. The object must name this very `iss`. If it is not valid, or the function throws, its promise is rejected or takes
- * longer than `jwksTimeoutSeconds`, the client gets a 503. `signal` is aborted after that time.
+ * Returns the options of the issuer with this identifier, or undefined or null if its tokens are not accepted. Anyone
+ * can choose `iss`, which comes from an unverified token: look it up, and never build a URL from it. It has the form of
+ * an issuer and at most 512 characters. The object must name this very `iss`. If it is not valid, or the function
+ * throws, its promise is rejected or takes longer than `jwksTimeoutSeconds`, which aborts `signal`, the client gets a
+ * 503.
  *
- * Requests with the same issuer share one call, and at most 100 calls are pending, apart from those about issuers that are kept.
- * The 1,000 issuers used last are kept, each with its keys, and looked up again after `jwksMaxAgeSeconds` and by `reload()`, until
- * no request has named them for `jwksMaxStaleSeconds`. If the function then throws or times out, its last result counts for
- * `jwksMaxStaleSeconds`. An unknown issuer is not looked up again for `jwksCooldownSeconds`, nor is one that others displaced; after
- * a failure, an issuer that is not kept for two seconds.
+ * Requests with the same issuer share one call. At most 100 calls are pending, apart from those about issuers that are
+ * kept: the 1,000 used last, each with its keys. They are looked up again after `jwksMaxAgeSeconds` and by `reload()`,
+ * until no request has named them for `jwksMaxStaleSeconds`. If the function then throws or times out, its last result
+ * counts for `jwksMaxStaleSeconds`. Others are not looked up again for `jwksCooldownSeconds` if they are unknown or
+ * were displaced, and for two seconds after a failure.
  */
 export type FindIssuer<Found extends IssuerOptions = LookedUpIssuer> = (
   iss: string,
@@ -293,8 +277,8 @@ export type FindIssuer<Found extends IssuerOptions = LookedUpIssuer> = (
 /** What a function `issuer` returns. */
 export interface LookedUpIssuer extends IssuerOptions {
   /**
-   * Allows keys and metadata at an address on this machine or in a private network, by the host of the URL. Only for issuers that no
-   * customer can choose. Defaults to false.
+   * Allows keys and metadata at a private address, by the host of the URL. Not for customers' issuers. Defaults to
+   * false.
    */
   readonly jwksAllowPrivate?: boolean | undefined;
 }
@@ -313,12 +297,12 @@ export type OwnName =
   | 'introspect';
 
 /**
- * The options of a guard that needs no `audience`, because each issuer has its own. TypeScript describes mistakes by the last form of
- * a union: TypeScript 5 by its place in {@link OptionsFor}, and TypeScript 7 by its name, so this one comes before `GuardOptions`.
+ * The options of a guard that needs no `audience`, because each issuer has its own. TypeScript describes mistakes by
+ * the last form of a union: version 5 by its place in {@link OptionsFor}, version 7 by its name, so this one is first.
  */
 export interface AudienceByIssuerOptions<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>>
   extends Omit<GuardOptions<Schema, Accepted>, 'audience' | 'issuer'> {
-  /** The authorization servers whose tokens are accepted, each with the identifiers of this API in its tokens. Required. */
+  /** The authorization servers whose tokens are accepted, each with the identifiers of this API. Required. */
   readonly issuer:
     | readonly (IssuerOptions & Pick<GuardOptions, 'audience'>)[]
     | FindIssuer<LookedUpIssuer & Pick<GuardOptions, 'audience'>>;
@@ -363,7 +347,7 @@ export interface GuardRequest {
   readonly url: string;
   /** Its headers, by names in any case. */
   readonly headers: { get(name: string): string | null };
-  /** The request of Node.js, at the doors for its frameworks: `clientCertificate` can read the certificate of its connection. */
+  /** The request of Node.js, at the doors for its frameworks: `clientCertificate` can read its certificate. */
   readonly incoming?:
     | {
         readonly socket: {
@@ -378,7 +362,7 @@ export interface GuardRequest {
 export interface Claims {
   /** The issuer, as in the option `issuer`. */
   readonly iss: string;
-  /** May be missing with the option `audienceClaim`. The claim of that name was then checked instead. */
+  /** Missing if the claim that the option `audienceClaim` names was checked instead. */
   readonly aud?: string | readonly string[];
   /** When the token expires, in seconds since 1970. */
   readonly exp: number;
@@ -454,8 +438,7 @@ interface Misspellings {
 }
 
 /**
- * Misspelt route options. TypeScript finds no other ones beside a schema or a correct option. Its error quotes the type, which says
- * what to write. At run time, any value is an error.
+ * Misspelt route options. TypeScript finds no others beside a schema or a correct option. At run time, all are errors.
  */
 export type MisspeltRequirements = {
   readonly [Name in keyof Misspellings]?: `Did you mean ${Misspellings[Name]}?`;
@@ -479,7 +462,7 @@ type OfContext<AcceptedClaims, Value> = {
 }['method'];
 
 /**
- * The context that functions in route options get. What a schema of the route can convert is `unknown`: annotate the parameter.
+ * The context of functions in route options. What a schema of the route can convert is `unknown`: annotate it.
  * @example
  * authorize: ({ claims, params }: RequirementContext & { params: { id: number } }) => ownerOf(params.id) === claims.sub
  */
@@ -506,32 +489,20 @@ export interface Authentication<AcceptedClaims extends object = Claims> {
   readonly token: string;
   /** The client that requested the token: the first string of `client_id`, `azp`, `cid` and `appid`. */
   readonly clientId: string | undefined;
-  /**
-   * All scopes that the token grants, implied ones included, without the prefix. For information only: to require a scope, pass
-   * `scope` to `check`.
-   */
+  /** All scopes of the token, implied ones included, without the prefix. To require one, pass `scope` to `check`. */
   readonly scopes: readonly string[];
   /**
-   * The nonce for the next proof of the client (RFC 9449 §8.2), which `requireToken` and the Elysia plugin send. If you call `check`
-   * yourself, set the header `DPoP-Nonce` of your response to it, and `Cache-Control` to `no-store`. Undefined unless it is due: when the nonce that was used is older
-   * than half of `dpopProofMaxAgeSeconds`.
+   * The nonce for the client's next proof (RFC 9449 §8.2), once the one it used is older than half its life.
+   * `requireToken` and the Elysia plugin send it. After `check`, send it as `DPoP-Nonce`, with `Cache-Control:
+   * no-store`.
    */
   readonly dpopNonce: string | undefined;
 }
 
-/** A request without credentials, where a token is optional. */
-export interface Anonymous {
-  /** There are none. */
-  readonly claims: undefined;
-  /** There is none. */
-  readonly token: undefined;
-  /** It is unknown. */
-  readonly clientId: undefined;
-  /** An empty list. */
-  readonly scopes: readonly string[];
-  /** There is none. */
-  readonly dpopNonce: undefined;
-}
+/** A request without credentials, where a token is optional. Its list of scopes is empty. */
+export interface Anonymous
+  extends Pick<Authentication, 'scopes'>,
+    Readonly<Record<Exclude<keyof Authentication, 'scopes'>, undefined>> {}
 
 /** The result for a request without credentials, if a token is optional. */
 export type AnonymousIf<Optional extends boolean> = Optional extends true ? Anonymous : never;
@@ -555,17 +526,14 @@ export interface OptionalAuth {
 
 /** A guard, as far as its types are concerned. */
 export interface KnownGuard<AcceptedClaims> {
-  /**
-   * Never set, but required, so that an empty object is no guard. A symbol, which editors do not offer among the options of a guard,
-   * and which every declaration can name.
-   */
+  /** Never set, but required: an empty object is no guard. Editors offer no symbol among the options of a guard. */
   readonly [Symbol.species]: AcceptedClaims | undefined;
 }
 
 /** Decides about requests. */
 export interface Guard<AcceptedClaims extends object = Claims> extends KnownGuard<AcceptedClaims> {
   /**
-   * Returns the claims and the token of the request. Does NOT check `jti`, that there is a `sub`, or who may see which resource.
+   * Returns the claims and the token of the request. Does NOT check `jti`, that there is a `sub`, or who may see what.
    * @throws {RejectionError} the request is rejected: its `response` is the complete 400, 401, 403 or 503
    * @throws {TypeError} `request` is not a Web-standard Request, or a requirement is not valid
    */
@@ -574,11 +542,10 @@ export interface Guard<AcceptedClaims extends object = Claims> extends KnownGuar
     requirements?: CheckRequirements<Optional>,
   ): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional>>;
   /**
-   * Like `requireToken`, but returns the response that rejects a request instead of throwing: a caller that ignores the result
-   * accepts every request. Whatever a client or an issuer sends, the promise is fulfilled.
-   *
-   * Each call decides as of now. Calls with the same request object share the verification of its token and the use of its DPoP
-   * proof, as long as method, URL, token and proof are the same.
+   * Like `requireToken`, but returns the response that rejects a request: a caller that ignores the result accepts
+   * every request. Whatever a client or an issuer sends, the promise is fulfilled. Each call decides as of now. Calls
+   * with the same request object share the verification of its token and the use of its proof, as long as method, URL,
+   * token and proof are the same.
    * @throws {TypeError} `request` is not a Web-standard Request, or a requirement is not valid
    */
   check<Optional extends boolean = false>(
@@ -586,9 +553,9 @@ export interface Guard<AcceptedClaims extends object = Claims> extends KnownGuar
     requirements?: CheckRequirements<Optional>,
   ): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | Response>;
   /**
-   * Returns the metadata from which clients learn the issuers and the scopes of this API (RFC 9728), its preflight response, or a
-   * 405 for another method. All of them are readable by every origin. Returns undefined for any other request, and always without
-   * `publicUrl`.
+   * Returns the metadata from which clients learn the issuers and scopes of this API (RFC 9728), its preflight
+   * response, or a 405 for another method, all readable by every origin. Returns undefined for any other request, and
+   * without `publicUrl`.
    * @throws {TypeError} `request` is not a Web-standard Request, or a member is not valid
    */
   metadata(request: GuardRequest, members?: MetadataMembers): Response | undefined;
@@ -597,9 +564,9 @@ export interface Guard<AcceptedClaims extends object = Claims> extends KnownGuar
   /** Stops the background refresh. `check` still works and fetches keys on demand. */
   stop(): void;
   /**
-   * Fetches the keys of every issuer now, even during the cooldown, to stop trusting a compromised key. Given an issuer, looks up
-   * and fetches only that one, such as one that was just added. Resolves to the state once the fetches have succeeded or failed: if
-   * `lastFailure` is set, the old keys stay trusted. Never let clients call it.
+   * Fetches the keys of every issuer now, even during the cooldown, to stop trusting a compromised key; given an
+   * issuer, looks up and fetches that one only, such as one that was just added. Resolves to the state after all
+   * fetches: if `lastFailure` is set, the old keys stay trusted. Never let clients call it.
    * @throws {TypeError} the guard has no such issuer, or if a function looks issuers up, none can have this name
    */
   reload(issuer?: string): Promise<GuardState>;
@@ -671,11 +638,13 @@ export type RefusalReason =
 
 /** What `formatRejection` gets: what a client gets by default, and the internal reason. */
 export interface RefusalDescription {
-  /** The internal reason, which `onRefused` gets; `method_not_allowed` for the metadata, which `onRefused` does not get. */
+  /** The internal reason, which `onRefused` gets, but for `method_not_allowed` of the metadata. */
   readonly reason: RefusalReason | 'method_not_allowed';
   /** The status that a client gets by default. */
   readonly status: 400 | 401 | 403 | 503 | 405;
-  /** By default, `error` and `description` are the body (RFC 6749 §5.2). The challenge has the error too (RFC 6750 §3.1, RFC 9449 §7.1), unless there were no credentials. */
+  /**
+   * The body has it by default (RFC 6749 §5.2), and the challenge, unless there were no credentials (RFC 6750 §3.1).
+   */
   readonly error:
     | 'missing_token'
     | 'invalid_request'
@@ -738,7 +707,7 @@ export interface KeySetState {
   readonly lastFailure: FetchFault | undefined;
   /** Whether a fetch is in progress. */
   readonly isFetching: boolean;
-  /** Milliseconds until the next scheduled fetch; 0 if none is scheduled: during a fetch, before the first, and with given keys. */
+  /** Milliseconds until the next scheduled fetch; 0 during a fetch, before the first, and with given keys. */
   readonly nextAttemptMs: number;
 }
 
@@ -764,9 +733,9 @@ export type KeySetChange =
   | { readonly type: 'expired' }
   | {
       /**
-       * Reported once. `ambiguous`: keys without `alg` fit several accepted algorithms, and are used only with the first.
-       * `unsupported`: the runtime does not support the algorithm of these keys, so they are skipped. `unusable`: these keys are for
-       * an accepted algorithm, but malformed or weak, so they are skipped.
+       * Reported once. `ambiguous`: keys without `alg` fit several accepted algorithms, and are used only with the
+       * first. `unsupported`: the runtime lacks the algorithm of these keys, so they are skipped. `unusable`: these
+       * keys are for an accepted algorithm, but malformed or weak, so they are skipped.
        */
       readonly type: 'ambiguous' | 'unsupported' | 'unusable';
       /** IDs of these keys. */
@@ -794,20 +763,19 @@ export interface FetchFault {
   /** The URL that was fetched, without credentials, query and fragment. */
   readonly address: string | undefined;
   /**
-   * Why there was no response: a code such as `ENOTFOUND` or `SELF_SIGNED_CERT_IN_CHAIN`. `ERR_ACCESS_DENIED`: the runtime gives
-   * the process no permission. `ERR_PROXY_TUNNEL`: a proxy refused.
-   * `issuer_unavailable`: the function `issuer` could not tell. Only for the failure `network`.
+   * Why there was no response (`network`): a code such as `ENOTFOUND`, `ERR_ACCESS_DENIED` (the runtime gives no
+   * permission), `ERR_PROXY_TUNNEL` (a proxy refused) or `issuer_unavailable` (the function `issuer` failed).
    */
   readonly cause: string | undefined;
   /** The HTTP status, for the failures `status` and `redirect`. */
   readonly status: number | undefined;
-  /** The host of the proxy that the environment names for this URL, because the failure may be its own. Only with the global `fetch`. */
+  /** Host of the proxy that the environment names for this URL, and may be at fault. Only with the global `fetch`. */
   readonly proxy?: string | undefined;
   /** What was wrong with each URL, in the order in which they were tried; undefined if there was only one. */
   readonly tried?: readonly string[] | undefined;
   /**
-   * What the issuer's document has instead. For `issuer_mismatch`, the issuer that it names. For `insecure_address`, the URL of
-   * the key set. For `no_usable_key`, why each key cannot be used, such as `k1: use is enc`. For `encoded`, the encoding. For
+   * What the document has instead: for `issuer_mismatch`, its issuer; for `insecure_address`, the URL of the key set;
+   * for `no_usable_key`, why each key cannot be used, such as `k1: use is enc`; for `encoded`, the encoding; for
    * `malformed`, what the document is, such as `metadata`.
    */
   readonly found: string | undefined;
@@ -819,19 +787,19 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 /** A certificate as DER or PEM, as an `X509Certificate`, or as `getPeerCertificate()` of Node.js returns it. */
 export type Certificate = Uint8Array | ArrayBuffer | string | { readonly raw?: Uint8Array };
 
-/** Returns the certificate with which the client of a request authenticated its connection, or undefined if there is none. */
+/** Returns the certificate with which the client authenticated its connection, or undefined if there is none. */
 export type ClientCertificate = (request: GuardRequest) => Certificate | undefined;
 
-/** Stores which proofs were used. Processes with the same public URL must share one, or each of them accepts a proof once. */
+/** Stores which proofs were used. Processes with one public URL must share a store, or each accepts a proof once. */
 export interface ReplayStore {
   /**
-   * Marks `key` as used for `lifetimeMs`. Returns true for the first caller, and false for all others until that time has passed.
-   * Throws, or returns a promise that is rejected, if it is unknown whether the key was used. Must have its own time limit,
-   * because the request waits for it.
+   * Marks `key` as used for `lifetimeMs`. Returns true for the first caller, and false for all others until that time
+   * has passed. Throws, or rejects its promise, if it is unknown whether the key was used. Must have its own time
+   * limit, because the request waits.
    * @param key at most 64 characters of base64url
    * @param lifetimeMs a whole number from 30000 to 630000
-   * @param issuedAtMs when the proof was created, in milliseconds since 1970: a store must reject a proof that is older than its
-   * data, because it may have been used before
+   * @param issuedAtMs when the proof was created, in milliseconds since 1970: a store must reject a proof that is older
+   * than its data, because it may have been used before
    */
   markUsed(key: string, lifetimeMs: number, issuedAtMs: number): boolean | Promise<boolean>;
 }
