@@ -44,14 +44,11 @@ export function createGuard<Schema extends AnySchema | undefined = undefined>(
 
 /** Returns what `describeRejections` of `protected-api/guard` returns. The schema of the claims can be Elysia's `t`. */
 export const describeRejections = (given: AnyOptions | Guard, required?: Requirements): readonly Rejection[] =>
-  rejections(guardFrom(given), required);
+  rejections(guardOf(coreFrom(given)), required);
 
 /** Returns what `describeResponses` of `protected-api/guard` returns. The schema of the claims can be Elysia's `t`. */
 export const describeResponses = (given: AnyOptions | Guard, required?: Requirements): ReturnType<typeof responses> =>
-  responses(guardFrom(given), required);
-
-const guardFrom = (given: AnyOptions | Guard) =>
-  coreOf(given) ? (given as Guard) : withStandardSchema(given as AnyOptions);
+  responses(guardOf(coreFrom(given)), required);
 
 /**
  * Returns the core of a guard, or of a new one with these options.

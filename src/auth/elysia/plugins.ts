@@ -1,5 +1,4 @@
-import * as elysia from 'elysia';
-import { Elysia } from 'elysia';
+import { Elysia, NotFoundError } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
 import { resourceMetadataPath } from '../guard/metadata.ts';
 import type { Claims, MisspeltRequirements, PluginSettings, ResourceMembers, RouteRequirements } from '../types.ts';
@@ -131,7 +130,7 @@ export function resourceMetadata(given: GuardOr<AnyOptions>, members: ResourceMe
   const serve = ({ request }: { readonly request: Request }) => {
     const response = core.metadata(request, () => scopesFor(resource, plugin.getGlobalRoutes()), members);
     // Elysia also serves the path with a slash at its end.
-    return response ?? Promise.reject(new elysia.NotFoundError());
+    return response ?? Promise.reject(new NotFoundError());
   };
   const path = resourceMetadataPath(resource);
   // Without a route for HEAD, Elysia replaces the length of the document by that of the empty body.

@@ -2,8 +2,7 @@
  * Adds a route as Elysia does, then reads which guards and requirements its hooks have, and makes its plan, its documentation and
  * its gate of them.
  */
-import { documentRejections, withoutDocumented } from '../openapi/responses.ts';
-import { documentSecurity } from '../openapi/security.ts';
+import { documentRejections, documentSecurity, withoutDocumented } from '../openapi/responses.ts';
 import { promised, whenSettled } from '../values/promises.ts';
 import { close, refuseToServe } from './closing.ts';
 import { gateRoute, placeGate } from './gate.ts';

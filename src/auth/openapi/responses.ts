@@ -2,6 +2,7 @@ import { t } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
 import { type DescribedResponse, responsesOf } from '../guard/describe-responses.ts';
 import type { RoutePolicy } from '../guard/requirements.ts';
+import { securityOf } from '../guard/security-schemes.ts';
 import { schemaOf } from '../values/schema-of.ts';
 
 /** The schema of an error. Does not name types of TypeBox, which a package manager may hide from users of this package. */
@@ -92,4 +93,20 @@ function isByStatus(response: unknown): response is Readonly<Record<string, unkn
   if (typeof response !== 'object' || response === null) return false;
   // Elysia's schemas have symbols, and some have nothing else.
   return Reflect.ownKeys(response).every((name) => typeof name === 'string' && /^\d+$/.test(name));
+}
+
+/** What was written here, and not by the application. A parent of the route may have a guard of its own. */
+const written = new WeakSet<object>();
+
+/** Adds to what a document says about a guarded route how clients may call it, unless the application says it itself. */
+export function documentSecurity(hooks: Record<string, unknown>, ...route: Parameters<typeof securityOf>): void {
+  const { security = undefined, ...others } = Object(hooks.detail);
+  if (security !== undefined && !written.has(security)) return;
+  // When a document is made, an application has said whether there is a token endpoint.
+  const get = () => {
+    const required = securityOf(...route);
+    written.add(required);
+    return required;
+  };
+  hooks.detail = Object.defineProperty(others, 'security', { get, enumerable: true });
 }
