@@ -25,8 +25,6 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(dependencies: Dependencies) {
   const { guard, options, readiness, hasDocumentation, tokenEndpoint, developmentIssuer, ...http } = dependencies;
   const { publicUrl } = options;
-  const resourceDocumentation = hasDocumentation && publicUrl !== undefined ? publicUrl + pagePath : undefined;
-  const metadata = publicUrl === undefined ? undefined : resourceMetadata(guard, { resourceDocumentation });
   // Swagger UI and MCP clients send headers of their own.
   const respondPreflight = (request: Request) =>
     guard.metadata(request) ??
@@ -39,8 +37,8 @@ export function createApp(dependencies: Dependencies) {
     .use(createHttpPlugin({ ...http, routes, respondPreflight }))
     .use(createMessages(guard))
     .use(createHealth(readiness));
-  if (metadata) app.use(metadata);
-
+  if (publicUrl !== undefined)
+    app.use(resourceMetadata(guard, { resourceDocumentation: hasDocumentation ? publicUrl + pagePath : undefined }));
   if (hasDocumentation) app.use(createDocumentation(() => app, { guard, options, tokenEndpoint, developmentIssuer }));
   if (developmentIssuer) app.use(createIssuerRoutes(developmentIssuer));
   return complete;

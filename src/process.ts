@@ -1,9 +1,8 @@
 import { isIP } from 'node:net';
 import { isatty } from 'node:tty';
-import type { DevelopmentIssuer } from 'protected-api/testing';
 import packageJson from '../package.json' with { type: 'json' };
 import { fail, formatAddress, print } from './cli.ts';
-import { type BannerOptions, renderBanner } from './dev/banner.ts';
+import { renderBanner } from './dev/banner.ts';
 import { createServiceIssuer, keptOverReloads } from './dev/issuer.ts';
 import { createResponses } from './http/responses.ts';
 import { BoundedDestination } from './observe/destination.ts';
@@ -30,19 +29,22 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
     metricsPort === undefined ? undefined : listen(log, 'METRICS_PORT', metricsHost, metricsPort, only);
   for (const { message, ...warning } of settings.warnings) log.warn(warning, message);
   const options = settings.optionsAt(server.port ?? port);
-  const { publicUrl: origin = '' } = options;
+  const createIssuer = (scopes: () => readonly string[]) =>
+    createServiceIssuer(options.publicUrl ?? '', scopes, keptOverReloads.secrets);
   const service = createService({
     settings,
     options,
     log,
     droppedLogLines: destination.droppedLines,
-    createIssuer:
-      settings.issuer === 'development'
-        ? (scopes) => createServiceIssuer(origin, scopes, keptOverReloads.secrets)
-        : undefined,
+    createIssuer: settings.issuer === 'development' ? createIssuer : undefined,
   });
   const { developmentIssuer: issuer } = service;
-  if (issuer) announce(issuer, { hasDocumentation: settings.docs, hasColour: isatty(2) && hasColour });
+  if (issuer) {
+    // Not after a reload, which keeps the secrets.
+    if (!keptOverReloads.secrets)
+      print(2, renderBanner(issuer, { hasDocumentation: settings.docs, hasColour: isatty(2) && hasColour }));
+    keptOverReloads.secrets = issuer.secrets;
+  }
   server.reload({ fetch: service.fetch });
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics });
   keptOverReloads.stop = service.stop;
@@ -104,12 +106,6 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
       `Cannot listen on ${formatAddress(hostname, port)}: ${listenFailures[code]?.(id, hostSetting) ?? unknown}`,
     );
   }
-}
-
-/** Prints how to use the development issuer, but not again after a reload, which keeps its secrets. */
-function announce(issuer: DevelopmentIssuer, options: BannerOptions): void {
-  if (!keptOverReloads.secrets) print(2, renderBanner(issuer, options));
-  keptOverReloads.secrets = issuer.secrets;
 }
 
 /** Replaces all listeners of an event of the process. There is no moment without one, so no signal is lost. */

@@ -45,15 +45,9 @@ export const processRules = {
    * loopback is accepted only with the flag `--dev`.
    */
   host: host(),
-  /**
-   * Request headers that pages of other origins may send besides `Content-Type`, `Authorization` and, if it is enabled, `DPoP`,
-   * such as `traceparent,X-Request-Id`.
-   */
+  /** Further request headers that pages of other origins may send, such as `traceparent,X-Request-Id`. */
   corsAllowedHeaders: headers('names of headers, separated by commas'),
-  /**
-   * How long an idle connection stays open: 10 to 255. Set it above the time for which the proxy in front keeps an idle connection.
-   * Defaults to 75.
-   */
+  /** How long an idle connection stays open: 10 to 255. Must be longer than in the proxy in front. Defaults to 75. */
   idleTimeoutSeconds: integer(75, 10, 255),
   /** Lets several processes share the port, one per core. Defaults to false. */
   reusePort: boolean(false),

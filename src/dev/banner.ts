@@ -1,11 +1,6 @@
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import { name, pagePath } from '../openapi/about.ts';
 
-export interface BannerOptions {
-  readonly hasDocumentation: boolean;
-  readonly hasColour: boolean;
-}
-
 /**
  * Returns the text that is printed at the start of the service with the development issuer: commands that get tokens and call each
  * endpoint, then the URLs. All of it can be pasted into a shell, as the commands of the issuer can.
@@ -13,7 +8,7 @@ export interface BannerOptions {
  */
 export function renderBanner(
   { options, tokenCommands }: Pick<DevelopmentIssuer, 'options' | 'tokenCommands'>,
-  { hasDocumentation, hasColour }: BannerOptions,
+  { hasDocumentation, hasColour }: { readonly hasDocumentation: boolean; readonly hasColour: boolean },
 ): string {
   const origin = options.issuer.replace(/\/$/, '');
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);

@@ -13,11 +13,8 @@ export function renderDialog(
   tokenEndpoint: string | undefined,
   clients: readonly Client[] = [],
 ): Html {
-  const {
-    dpop,
-    publicUrl,
-    audience: [audience = ''],
-  } = options;
+  const { dpop, publicUrl } = options;
+  const [audience = ''] = options.audience;
   const ways = clients.map(describeClient);
   if (tokenEndpoint !== undefined)
     ways.push({
