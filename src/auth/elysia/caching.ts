@@ -5,9 +5,14 @@ import { isForCaches } from '../guard/rejection.ts';
 import type { Context } from './internals.ts';
 
 /** Removes what an application has set to let caches keep its response, because a rejection must not be kept (RFC 9449 §8.2). */
-export function forbidStoring({ headers }: Context['set']): void {
-  for (const name of Object.keys(headers)) if (isForCaches(name)) delete headers[name];
-  headers['cache-control'] = 'no-store';
+export function dropCaching({ headers }: Context['set']): void {
+  for (const name in headers) if (isForCaches(name)) delete headers[name];
+}
+
+/** The same for a response that may be one of the application. */
+export function forbidStoring(set: Context['set']): void {
+  dropCaching(set);
+  set.headers['cache-control'] = 'no-store';
 }
 
 /** Tells caches that a response depends on the token (RFC 9110 §12.5.5). */

@@ -6,7 +6,7 @@
 import { nonceHeaders } from '../guard/rejection.ts';
 import { attempt, isPromise, whenSettled } from '../values/promises.ts';
 import { pathOf } from '../values/text.ts';
-import { forbidStoring, varyByToken, withHeader } from './caching.ts';
+import { dropCaching, varyByToken, withHeader } from './caching.ts';
 import { refuseToServe } from './closing.ts';
 import { accept, failWith, hooksOf } from './hooks.ts';
 import type { Composed, Context, Instance, Route, Store } from './internals.ts';
@@ -17,15 +17,16 @@ import { type Plan, plans } from './plan.ts';
 function decide(context: Context, plan: Plan): Response | undefined | Promise<Response | undefined> {
   const { request, set } = context;
   const pending = attempt(() =>
-    isMisrouted(context, plan) ? new Response(null, { status: 400 }) : plan.check(request),
+    isMisrouted(context, plan)
+      ? new Response(null, { status: 400, headers: { 'cache-control': 'no-store' } })
+      : plan.check(request),
   );
   if (isPromise(pending)) unaccepted.add(context);
   return whenSettled(
     pending,
     (checked) => {
       if (!Array.isArray(checked)) {
-        unaccepted.add(context);
-        forbidStoring(set);
+        dropCaching(set);
         return checked;
       }
       if (isPromise(pending)) unaccepted.delete(context);
@@ -96,6 +97,7 @@ function reject(instance: Instance, context: Context, rejection: Response, obser
   const sent = instance['~adapter'].handler.mapResponse(rejection, set, request);
   if (observe === undefined) return sent;
   const copy = sent.clone();
+  unaccepted.add(context);
   showRejection(context, copy);
   observe(context);
   // Elysia has replaced it by the response of its own route.

@@ -81,6 +81,7 @@ export function observe(context: Context, rejection: Response, { event }: Instan
   const query = Object.fromEntries(new URLSearchParams(/\?[^#]*/.exec(url)?.[0]));
   Object.assign(context, { route: store.route, params, query, headers: Object.fromEntries(headers) });
   const copy = rejection.clone();
+  unaccepted.add(context);
   const run = async () => {
     showRejection(context, copy);
     for (const { fn } of others) await (fn as Composed)(context);

@@ -97,7 +97,7 @@ export function guardOf<AcceptedClaims extends object = Claims>(core: GuardCore)
     const result = await check(request, requirements);
     // No `instanceof Response`: @hono/node-server replaces that global.
     if ('claims' in result) return result;
-    throw await errorOf(result);
+    throw errorOf(result);
   };
   const metadata = (request: GuardRequest, { scopes = [], ...members }: MetadataMembers = {}) => {
     requireRequest(request);

@@ -3,7 +3,7 @@ import type { CheckedOptions, DpopMode, GuardRequest, RefusalDescription, Refusa
 import { isJsonObject, namesIn } from '../values/json.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
 import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';
-import { remembered } from './rejection-error.ts';
+import { sourced } from './rejection-error.ts';
 import type { ChallengeParameters, RoutePolicy } from './requirements.ts';
 
 /** What is sent for a reason, but for its challenge or `Retry-After`. */
@@ -61,11 +61,20 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
   return (request, refusal, scheme, { challenge }) => {
     ignoreRejection(options.onRefused?.(request, refusal.reason, { expected: refusal.expected }));
     const { status, text, isJson } = prepared[refusal.reason];
-    // A copy, because the Response of @hono/node-server keeps what it gets, to which an application may add a cookie.
-    const headers = new Headers(headersOf(refusal, scheme, challenge));
-    const rejection = new Response(text, { status, headers });
-    return remembered(rejection, { reason: refusal.reason, isJson });
+    const rejection = respond(text, status, headersOf(refusal, scheme, challenge));
+    return sourced(rejection, { reason: refusal.reason, text, isJson });
   };
+}
+
+let [tested, keepsHeaders]: [unknown, boolean] = [undefined, false];
+
+/** Returns a response. That of @hono/node-server keeps the headers that it gets, to which an application may add a cookie. */
+function respond(text: string, status: number, shared: Headers): Response {
+  if (Response !== tested) {
+    const headers = new Headers();
+    [tested, keepsHeaders] = [Response, new Response(null, { headers }).headers === headers];
+  }
+  return new Response(text, { status, headers: keepsHeaders ? new Headers(shared) : shared });
 }
 
 /**
