@@ -1,6 +1,6 @@
 import type { ReplayStore, ReplayStoreEvent } from '../types.ts';
 import { nameOfFault } from '../values/faults.ts';
-import { ignoreRejection } from '../values/promises.ts';
+import { notify } from '../values/promises.ts';
 
 /** Maximum difference between the clocks of processes that share a store. Marks last this much longer than the window. */
 export const clockDifferenceMs = 30_000;
@@ -88,11 +88,7 @@ export function createStoreWatch(
   onEvent: (event: ReplayStoreEvent) => unknown = warnOnConsole,
 ): (fault?: unknown) => void {
   let failures = 0;
-  const report = (event: ReplayStoreEvent) => {
-    try {
-      ignoreRejection(onEvent(event));
-    } catch {}
-  };
+  const report = (event: ReplayStoreEvent) => notify(() => onEvent(event));
   return (...faults) => {
     const earlier = failures;
     failures = faults.length > 0 ? earlier + 1 : 0;

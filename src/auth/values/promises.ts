@@ -96,3 +96,10 @@ export function attempt<Result>(run: () => Result | Promise<Result>): Result | P
 export function ignoreRejection(returned: unknown): void {
   if (isThenable(returned)) adopt(returned).catch(() => {});
 }
+
+/** Calls a listener of the application. Its exceptions and rejections are ignored. */
+export function notify(listener: () => unknown): void {
+  try {
+    ignoreRejection(listener());
+  } catch {}
+}
