@@ -1,6 +1,7 @@
 import type { IssuerKeys } from '../keys/issuer-keys.ts';
 import { refuse } from '../refusals.ts';
 import type { CheckedOptions, FetchFault, KeySetState } from '../types.ts';
+import type { TimeAndRandom } from '../values/clock.ts';
 import { whenSettled } from '../values/promises.ts';
 import type { Trust } from './trust.ts';
 
@@ -16,7 +17,8 @@ export interface FoundIssuer {
   readonly keys: Pick<IssuerKeys, 'start' | 'stop' | 'reload' | 'state'>;
 }
 
-export type AnswerTimes = Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds'>;
+export type AnswerTimes = Pick<TimeAndRandom, 'clock'> &
+  Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds'>;
 
 /** The state of an issuer that the application could not be asked about. */
 const uncertain: FetchFault = {
@@ -26,14 +28,6 @@ const uncertain: FetchFault = {
   status: undefined,
   found: undefined,
 };
-
-/** What the finder knows of an issuer. */
-interface KnownIssuerTests {
-  /** Whether tokens that were verified earlier can still be trusted. */
-  readonly isCurrent: (issuer: KnownIssuer) => boolean;
-  /** Whether a token can be trusted now. */
-  readonly isKept: (issuer: KnownIssuer) => boolean;
-}
 
 export class KnownIssuer {
   readonly found: FoundIssuer;
@@ -50,8 +44,10 @@ export class KnownIssuer {
   /** When a request named it last. */
   usedAt = 0;
   #isUncertain = false;
+  #hasLeft = false;
 
-  constructor(found: FoundIssuer, times: AnswerTimes, { isCurrent, isKept }: KnownIssuerTests) {
+  /** @param isCurrent whether tokens that were verified earlier can still be trusted */
+  constructor(found: FoundIssuer, times: AnswerTimes, isCurrent: (issuer: KnownIssuer) => boolean) {
     const { rules, keys } = found.trust;
     this.found = found;
     this.#times = times;
@@ -60,7 +56,9 @@ export class KnownIssuer {
       keys: {
         // While a request waits for keys, the issuer may have left, or its last answer expired.
         find: (kid) =>
-          whenSettled(keys.find(kid), (keysFound) => (isKept(this) ? keysFound : refuse('issuer_unavailable'))),
+          whenSettled(keys.find(kid), (keysFound) =>
+            this.#hasLeft || this.hasExpired(times.clock.now()) ? refuse('issuer_unavailable') : keysFound,
+          ),
         isCurrent: (key) => isCurrent(this) && keys.isCurrent(key),
       },
     };
@@ -73,6 +71,10 @@ export class KnownIssuer {
     this.askAgainAt = this.dueAt = askedAt + jwksMaxAgeSeconds * 1000;
     this.#keptUntil = this.dueAt + jwksMaxStaleSeconds * 1000;
     this.#isUncertain = false;
+  }
+
+  makeDue(): void {
+    this.askAgainAt = this.dueAt = Number.NEGATIVE_INFINITY;
   }
 
   /** The application could not be asked. After a failure, requests go on with its last answer instead of waiting for another. */
@@ -99,8 +101,13 @@ export class KnownIssuer {
     return this.#isUncertain ? states.map((state) => ({ ...state, lastFailure: uncertain })) : states;
   }
 
-  leave(): void {
+  stop(): void {
     this.cancel();
     this.found.keys.stop();
+  }
+
+  leave(): void {
+    this.#hasLeft = true;
+    this.stop();
   }
 }
