@@ -6,12 +6,19 @@ import type { Log } from './log.ts';
 import type { Metrics, Outcome } from './metrics.ts';
 
 /** What a guard has decided about a request. */
-interface Decided {
+interface Decision {
   readonly outcome: Outcome;
   readonly claims?: Claims;
   /** The URL that a proof should have named. */
   readonly expected?: string | undefined;
 }
+
+/** Where a request has what was decided about it. A weak map of requests would take most of the time that metrics take. */
+const decision = Symbol('decision');
+
+type Decided = object & { [decision]?: Decision };
+
+const accepted: Decision = { outcome: 'accepted' };
 
 /**
  * Returns the functions that count and log: listeners for the guard and its replay store, and a wrapper for the application's
@@ -21,14 +28,12 @@ interface Decided {
 export function createObservation(log: Log, metrics: Metrics | undefined) {
   const isLogged = log.isLevelEnabled('debug');
   const isObserved = isLogged || metrics !== undefined;
-  /** The last decision counts: a token is accepted before the requirements of a route are checked. */
-  const decided = new WeakMap<object, Decided>();
   /** Those that clients did not send. */
   const madeIds = new WeakMap<object, string>();
   const hint = createRefusalHints(log);
 
-  function logRequest(request: Request, status: number, route = 'unmatched', durationMs: number): void {
-    const { outcome, claims, expected } = decided.get(request) ?? {};
+  function logRequest(request: Request & Decided, status: number, route = 'unmatched', durationMs: number): void {
+    const { outcome, claims, expected } = request[decision] ?? {};
     const client = { sub: shortenClaim(claims?.sub), client_id: shortenClaim(claims?.client_id) };
     const seen = { method: request.method, route, status, durationMs: Number(durationMs.toFixed(3)) };
     log.debug({ requestId: requestIdOf(request), ...seen, outcome, expected, ...client }, 'Request');
@@ -41,11 +46,14 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
   return {
     requestIdOf,
     onAccepted: isObserved
-      ? (request: object, claims: Claims) => void decided.set(request, { outcome: 'accepted', claims })
+      ? (request: Decided, claims: Claims) => {
+          request[decision] = isLogged ? { ...accepted, claims } : accepted;
+        }
       : undefined,
-    onRefused(request: object, reason: RefusalReason, given?: { readonly expected: string | undefined }): void {
+    /** The last decision counts: a token is accepted before the requirements of a route are checked. */
+    onRefused(request: Decided, reason: RefusalReason, given?: { readonly expected: string | undefined }): void {
       hint(reason);
-      if (isObserved) decided.set(request, { ...decided.get(request), outcome: reason, expected: given?.expected });
+      if (isObserved) request[decision] = { ...request[decision], outcome: reason, expected: given?.expected };
     },
     onKeySetEvent(event: KeySetEvent): void {
       if (event.type === 'fetched') metrics?.countFetch(event.issuer, 'success');
@@ -57,7 +65,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
       logStoreEvent(log, event);
     },
     wrap(fetch: FetchHandler, routeOf: RouteOf): FetchHandler {
-      return (request) => {
+      return (request: Request & Decided) => {
         const givenId = request.headers.get('x-request-id');
         if (givenId === null && !isObserved) return fetch(request);
         const requestId = cleanRequestId(givenId) || (isLogged ? crypto.randomUUID() : undefined);
@@ -71,7 +79,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
           }
           if (!isObserved) return response;
           const route = routeOf(request);
-          metrics?.countRequest(route, response.status, durationMs, decided.get(request)?.outcome);
+          metrics?.countRequest(route, response.status, durationMs, request[decision]?.outcome);
           if (isLogged) logRequest(request, response.status, route, durationMs);
           return response;
         });
