@@ -227,7 +227,6 @@ const rows: readonly Row[] = [
   [`guides/several-issuers#${lookUp}`, 'GET /', { iss: github }, 401, 'issuer is not accepted'],
   ['guides/revocation', 'GET /', { sid: 1 }, 200, ''],
   ['guides/revocation', 'GET /', { sid: 'a session that has ended' }, 401, 'Token is revoked'],
-  ["guides/revocation#Receive the issuer's signal", 'GET /', { sid: 's9' }, 200, 's9'],
   ['guides/certificates', 'GET /', {}, 200, 'test', { boundTo: one.pem, headers: { 'client-cert': one.field } }],
   ['guides/certificates 2', 'GET /', {}, 401, 'invalid_token', { boundTo: one.pem }],
   ...[{}, { 'client-cert': another.field }].map(

@@ -16,10 +16,11 @@ import { respond } from '../support/respond.ts';
 import { audience, blocks, ecSigner, folder, issuer, load, url, write } from './blocks.ts';
 
 let copies = 0;
-/** Returns what a block exports, from a module of its own: other tests may have sent requests to the block, or imported it earlier. */
+/** Returns what a block or an example exports, from a module of its own: other tests may have sent requests to the block, or imported it earlier. */
 async function loadCopy(id: string, change = (text: string) => text) {
   const file = `copy-${++copies}.ts`;
-  await write(file, change(blocks.find((block) => block.id === id)?.text ?? ''));
+  const text = blocks.find((block) => block.id === id)?.text ?? (await readText(`examples/${id}.ts`));
+  await write(file, change(text));
   return import(join(folder, file));
 }
 
@@ -355,7 +356,7 @@ describe('the recipe', () => {
     Reflect.deleteProperty(globalThis, 'introspect');
   });
 
-  describe("guides/revocation#Receive the issuer's signal", () => {
+  describe('examples/logout-receiver.ts', () => {
     const now = Math.floor(Date.now() / 1000);
     const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
     const caepEvent = 'https://schemas.openid.net/secevent/caep/event-type/session-revoked';
@@ -367,7 +368,11 @@ describe('the recipe', () => {
       );
     const logout = (claims: object, typ = 'logout+jwt') => setOf(logoutEvent, typ, { exp: now + 120, ...claims });
     const caep = (sub_id: object | undefined, claims = {}) => setOf(caepEvent, 'secevent+jwt', { sub_id, ...claims });
-    const receiver = () => load("guides/revocation#Receive the issuer's signal");
+    let loaded: ReturnType<typeof loadCopy> | undefined;
+    const receiver = () => {
+      loaded ??= loadCopy('logout-receiver');
+      return loaded;
+    };
     const post = async (path: string, body: string | URLSearchParams) =>
       (await (await receiver()).fetch(new Request(`${audience}/${path}`, { method: 'POST', body }))).status;
     const statusOf = async (claims: object) => {
@@ -432,9 +437,7 @@ describe('the recipe', () => {
 
     test('an outage of the issuer is a 503, so that it sends the token again, and a long body is not read', async () => {
       const sendTo = async (keyUrl: string, text: string) => {
-        const { fetch } = await loadCopy("guides/revocation#Receive the issuer's signal", (block) =>
-          block.replace(/`.*jwks.json`/, `'${keyUrl}'`),
-        );
+        const { fetch } = await loadCopy('logout-receiver', (block) => block.replace(/`.*jwks.json`/, `'${keyUrl}'`));
         const bodies = { 'backchannel-logout': new URLSearchParams({ logout_token: text }), 'security-events': text };
         const requests = Object.entries(bodies).map(([path, body]) =>
           fetch(new Request(`${audience}/${path}`, { method: 'POST', body })),
@@ -448,7 +451,7 @@ describe('the recipe', () => {
     });
   });
 
-  test('guides/revocation#Ask the issuer about each JWT: a token is rejected once its grant is revoked', async () => {
+  test('examples/introspected-jwt.ts: a token is rejected once its grant is revoked', async () => {
     const server = await startAuthorizationServer([audience]);
     const { reader } = server.clients;
     let questions = 0;
@@ -463,12 +466,12 @@ describe('the recipe', () => {
       });
     });
     const loadRecipe = (ttl: string, limitMs = '3000') =>
-      loadCopy('guides/revocation#Ask the issuer about each JWT', (text) =>
+      loadCopy('introspected-jwt', (text) =>
         text
-          .replace('https://tenant.example.com/', server.issuer)
+          .replaceAll('https://tenant.example.com/', server.issuer)
           .replace(/`.*token\/introspection`/, `'${relay.url}'`)
           .replace("'my-api'", `'${reader.id}'`)
-          .replace("process.env.CLIENT_SECRET ?? ''", `'${reader.secret}'`)
+          .replace('(CLIENT_SECRET)', `('${reader.secret}')`)
           .replace('const options = {', '$& [oauth.allowInsecureRequests]: true,')
           .replace('ttl: 10_000', ttl)
           .replace('3000', limitMs),
