@@ -105,7 +105,7 @@ export default defineConfig({
   /** Publishes the sources of the pages too, with a list of them for language models. */
   async buildEnd({ outDir, pages }) {
     checkAnchors(outDir, base, pages);
-    await writeFile(join(outDir, 'llms.txt'), written.llmsText(site, reference));
+    await writeFile(join(outDir, 'llms.txt'), written.llmsText(site, { ...sections, ...reference }));
     for (const page of pages) await writeFile(join(outDir, page), written.standalone(page.replace(/\.md$/, '')));
   },
 });

@@ -21,7 +21,10 @@ const linksOf = (folder: string) => {
 export const sections: Readonly<Record<string, readonly string[]>> = {
   Start: [
     'index',
-    ...inFolder('start', 'install elysia hono express fastify nestjs koa fetch workers nextjs full-stack graphql mcp'),
+    ...inFolder(
+      'start',
+      'install try-it elysia hono express fastify nestjs koa fetch workers nextjs full-stack graphql mcp',
+    ),
   ],
   Issuers: ['issuers/index', ...linksOf('issuers')],
   'Your token': ['explain', 'troubleshooting'],
@@ -91,8 +94,8 @@ export const withTabs = (page: string): string =>
     );
 
 /** Returns the text of a page for a reader without the site: its links lead anywhere, and its form is on the site. */
-export const standalone = (page: string): string =>
-  withNote(readPage(page))
+export const standalone = (page: string, isInstalled = isReleased()): string =>
+  withNote(readPage(page), isInstalled)
     .replace(/(?<=\]\()[^)\s]+/g, (href) => onGitHub(href, page) ?? href)
     .replace(/^<[A-Z]\w+ \/>$/m, `The form is at ${site}${page}.`);
 
@@ -110,13 +113,13 @@ export function descriptionOf(page: string): string | undefined {
 }
 
 /** Returns the list of pages that language models read first (llmstxt.org). */
-export function llmsText(base: string, others: typeof sections = {}): string {
-  const lists = Object.entries({ ...sections, ...others }).map(([title, pages]) => {
+export function llmsText(base: string, listed = sections): string {
+  const lists = Object.entries(listed).flatMap(([title, pages]) => {
     const links = pages.map((page) => {
       const description = descriptionOf(page);
       return `- [${titleOf(page)}](${base}${page}.md)${description === undefined ? '' : `: ${description}`}\n`;
     });
-    return `## ${title}\n\n${links.join('')}`;
+    return links.length > 0 ? [`## ${title}\n\n${links.join('')}`] : [];
   });
   const first = `Begin with the [${titleOf('quick-reference')}](${base}quick-reference.md): the smallest right use of each door.`;
   return `# Protected API\n\n> ${slogan}\n\n${first}\n\n${lists.join('\n')}`;

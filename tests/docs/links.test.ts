@@ -46,6 +46,22 @@ test('the quick reference has at most 250 lines', async () => {
   expect((await readText('docs/quick-reference.md')).trimEnd().split('\n').length).toBeLessThanOrEqual(250);
 });
 
+test('each start page has one request, and leads to the page with all three', async () => {
+  const starts = sections.Start?.filter((page) => /^start\/(?!install|try-it|full-stack|graphql)/.test(page)) ?? [];
+  expect(starts.length).toBeGreaterThan(9);
+  for (const page of starts) {
+    const text = await readText(`docs/${page}.md`);
+    expect({ page, requests: text.match(/^curl /gm)?.length }).toEqual({ page, requests: 1 });
+    // A call of a tool has responses of its own.
+    if (page !== 'start/mcp') expect(text).toContain('](try-it.md)');
+  }
+});
+
+test('docs/guides/revocation.md needs at most 1,200 tokens for its option', async () => {
+  // A token has four characters or more.
+  expect((await readText('docs/guides/revocation.md')).length).toBeLessThanOrEqual(4800);
+});
+
 test.each(pages)('every relative link of %s has a target', async (page) => {
   const links = [...(await readText(page)).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link);
   const isBroken = async (link: string) => {

@@ -8,6 +8,7 @@ import { readText } from './repository.ts';
 async function stepsOf(page: string) {
   const [, ...steps] = (await readText(`docs/start/${page}.md`)).split(/^## \d\. /m);
   return steps.map((step) => ({
+    text: step,
     files: Array.from(step.matchAll(/`([\w./]+)`[^`]*\n\n```\w+\n(.*?)^```$/gms), ([, file = '', text = '']) => ({
       file,
       text,
@@ -26,9 +27,23 @@ export type Start = (
   environment: Environment,
 ) => RunningProcess | Promise<RunningProcess>;
 
+const withToken = ' --oauth2-bearer $TOKEN';
+
+/** Compares the calls of a start page and their responses with those of docs/start/try-it.md, which have the URL and the body of one page. */
+async function expectAllThree(calls: readonly string[], stdout: string, body: string): Promise<void> {
+  const [, calling] = await stepsOf('try-it');
+  const [script, responses] = calling?.blocks ?? [];
+  const [url = ''] = /http:\S+/.exec(calls[0] ?? '') ?? [];
+  expect(script?.text.replace(/^export .*\n/, '').replaceAll('$URL', url)).toBe(calls.join(''));
+  // Servers write the names of headers in different cases. What stands for more of a line is left out.
+  const shown = (responses?.text ?? '').replace('[]', body).split('\n').filter(Boolean);
+  const escaped = shown.map((line) => line.replace(/ …$/, '').replaceAll(/[^\w\s]/g, '\\$&'));
+  expect(stdout).toMatch(new RegExp(escaped.join('[^]*?\\n'), 'i'));
+}
+
 /**
- * Follows a start page in a folder in which its packages are installed: writes its files, pastes its commands, and compares the three
- * responses with the page. Only the ports are others. Returns the packages that the page installs.
+ * Follows a start page in a folder in which its packages are installed: writes its files, pastes its commands, and compares the responses
+ * with the page, also those without a token and without the scope. Only the ports are others. Returns the packages that the page installs.
  */
 export async function follow(
   page: string,
@@ -62,17 +77,18 @@ export async function follow(
   );
 
   await Bun.write(printed, background.stdout());
-  const [calls, responses] = calling?.blocks ?? [];
-  const script = onPorts(calls?.text).replaceAll('curl -i', 'curl -sSi');
+  const call = calling?.blocks[0]?.text ?? '';
+  expect(call).toContain(withToken);
+  const calls = ['', withToken, withToken.replace('TOKEN', 'PLAIN')].map((token) => call.replace(withToken, token));
+  const script = onPorts(calls.join('')).replaceAll('curl -i', 'curl -sSi');
   const { stdout } = await runToEnd(['bash', '-euc', `. ${printed}\n${script}`]);
   for (const child of [server, background]) {
     child.signal('SIGTERM');
     await child.finished;
   }
   expect(statusesIn(stdout)).toEqual([401, 200, 403]);
-  // Servers write the names of headers in different cases. What stands for more of a line is left out.
-  const shown = onPorts(responses?.text).split('\n').filter(Boolean);
-  const escaped = shown.map((line) => line.replace(/ …$/, '').replaceAll(/[^\w\s]/g, '\\$&'));
-  expect(stdout).toMatch(new RegExp(escaped.join('[^]*?\\n'), 'i'));
+  const [, body = 'named'] = /a 200 with `([^`]+)`/.exec(calling?.text ?? '') ?? [];
+  expect(stdout.split('HTTP/1.1')[2]).toContain(body);
+  if (calling?.text.includes('](try-it.md)')) await expectAllThree(calls, stdout, body);
   return /^npm install (.*)$/m.exec(installing?.blocks[0]?.text ?? '')?.[1]?.split(' ') ?? [];
 }
