@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { build } from 'esbuild';
+import { join, posix } from 'node:path';
+import { build, transform } from 'esbuild';
 import { llmsText, sections, site, standalone } from '../docs/.vitepress/pages.ts';
 import auth from '../src/auth/package.json' with { type: 'json' };
 import probe from '../src/probe/package.json' with { type: 'json' };
@@ -19,7 +19,7 @@ export type Package = keyof typeof folders;
 export async function compilePackage(outDir: string, name: Package = 'auth'): Promise<void> {
   const folder = folders[name];
   await declare(name, outDir);
-  await build({
+  const { outputFiles } = await build({
     absWorkingDir: folder,
     entryPoints: entryPoints(name),
     outdir: outDir,
@@ -33,7 +33,19 @@ export async function compilePackage(outDir: string, name: Package = 'auth'): Pr
     ignoreAnnotations: true,
     // tsconfig.json would lead one package to the sources of the other.
     tsconfigRaw: {},
+    write: false,
   });
+  for (const { path, text } of outputFiles) await Bun.write(path, await withoutComments(text));
+}
+
+const withoutDocstrings = (text: string) => text.replaceAll(/^ *\/\*\*.*?\*\/\n/gms, '');
+
+/** Declarations have the docstrings. What is left in JavaScript are the names of the sources. */
+async function withoutComments(text: string): Promise<string> {
+  const shorter = withoutDocstrings(text).replaceAll(/^ *\/\/ (?!\S+\.ts$).*\n/gm, '');
+  const [before, after] = await Promise.all([text, shorter].map((code) => transform(code, { minify: true })));
+  if (before?.code !== after?.code) throw new Error('Cannot remove the comments: a text looks like one');
+  return shorter;
 }
 
 /** Returns the sources of the doors of a package, and of its command. */
@@ -51,37 +63,49 @@ async function declare(name: Package, outDir: string): Promise<void> {
   if (exitCode !== 0) throw new Error(`Cannot compile the package:\n${stdout}`);
   const from = existsSync(join(whole, name)) ? join(whole, name) : whole;
   const files = entryPoints(name).map((file) => file.replace(/ts$/, 'd.ts'));
-  // The array grows while it is walked.
+  // Editors show the docstrings of what doors export, and of the types in their options and results.
+  const doors = new Set(files);
+  const shown = new Set([...doors, 'types.d.ts']);
+  // The array grows while it is walked, the doors first.
   for (const file of files) {
     const text = await Bun.file(join(from, file)).text();
     // The compiler does not rewrite the endings of relative imports: https://github.com/microsoft/TypeScript/issues/61037
     const written = text.replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js');
-    await Bun.write(join(outDir, file), written);
-    for (const [, path = ''] of written.matchAll(/(?:from |import\()['"](\.[^'"]*)\.js['"]/g)) {
+    await Bun.write(join(outDir, file), shown.has(file) ? written : withoutDocstrings(written));
+    for (const [, word, path = ''] of written.matchAll(/(export [^;]*)?(?:from |import\()['"](\.[^'"]*)\.js['"]/g)) {
       const next = join(file, '..', `${path}.d.ts`);
+      if (word !== undefined && doors.has(file)) shown.add(next);
       if (!files.includes(next)) files.push(next);
     }
   }
   await rm(whole, { recursive: true });
 }
 
-/** The pages of the other package: how to use it, and its results. */
-const pagesOfProbe = ['guides/probe', 'comparison'];
+/**
+ * What is read on the site: pictures, pages for operators, for one issuer, and for a decision that an installed package no longer
+ * needs. The declarations have the text of the settings.
+ */
+const isOnSite = (path: string) =>
+  /^public\/|^(?:issuers|migration)\/(?!index)|^guides\/(?:probe|forward-auth)$/.test(path) ||
+  /^(?:explain|settings|standards|comparison|security|operations|upgrade|migration\/index)$/.test(path);
 
-/** Writes the pages of the documentation, which the npm package contains for people and language models without a network. */
+/** Writes the pages that people and language models need to write code without a network. Other links lead to the site. */
 async function writePages(pagesDir: string): Promise<void> {
   await rm(pagesDir, { recursive: true, force: true });
-  const isOurs = (line: string) => !pagesOfProbe.some((page) => line.includes(`](${page}.md)`));
-  await Bun.write(join(pagesDir, 'llms.txt'), llmsText('').split('\n').filter(isOurs).join('\n'));
-  for (const page of Object.values(sections).flat()) {
-    if (pagesOfProbe.includes(page)) continue;
-    const links = /\]\((?:\.\.\/)?((?:guides\/)?probe|comparison)\.md/g;
-    const text = standalone(page).replaceAll(links, (_, to) => `](${site}${to === 'probe' ? 'guides/probe' : to}`);
+  const packed: typeof sections = Object.fromEntries(
+    Object.entries(sections).map(([title, pages]) => [title, pages.filter((page) => !isOnSite(page))]),
+  );
+  await Bun.write(join(pagesDir, 'llms.txt'), llmsText('', packed));
+  for (const page of Object.values(packed).flat()) {
+    const text = standalone(page, true).replaceAll(
+      /(\]\(|(?:src|srcset)=")(?![a-z]+:|#)([^)"#\s]+)/g,
+      (link, start, path) => {
+        const to = posix.join(posix.dirname(page), path.replace(/\.md$/, ''));
+        return isOnSite(to) ? start + site + to.replace(/^public\/|(?<=^|\/)index$/, '') : link;
+      },
+    );
     await Bun.write(join(pagesDir, `${page}.md`), text);
   }
-  const pictures = join(import.meta.dir, '../docs/public');
-  for (const name of new Bun.Glob('*.svg').scanSync(pictures))
-    await Bun.write(join(pagesDir, 'public', name), Bun.file(join(pictures, name)));
 }
 
 if (import.meta.main) {

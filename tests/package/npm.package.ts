@@ -49,11 +49,15 @@ describe('the package, installed from its tarball', () => {
     expect(others.map(({ name }) => name)).toEqual([]);
   });
 
+  test('takes at most 200 kB, packed', async () => expect(Bun.file(await packed()).size).toBeLessThanOrEqual(200_000));
+
   test('holds the pages that its list names', async () => {
     const list = await Bun.file(inPackage('docs/llms.txt')).text();
     const named = Array.from(list.matchAll(/\]\(([^)]*)\)/g), ([, page = '']) => page);
     expect(named).toContain('start/elysia.md');
     for (const page of named) expect(await Bun.file(inPackage('docs', page)).text()).toStartWith('# ');
+    const others = (await readdir(inPackage('docs'), { recursive: true })).filter((file) => file.endsWith('.md'));
+    expect(others.toSorted()).toEqual([...new Set(named)].toSorted());
   });
 
   test('holds every file to which its pages link', async () => {
