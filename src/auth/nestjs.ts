@@ -131,7 +131,8 @@ function exchangeOf(context: ExecutionContext) {
   const found: Readonly<Record<string, () => readonly unknown[]>> = {
     http: () => [http.getRequest(), http.getResponse()],
     ws: () => [Object(context.switchToWs().getClient()).request],
-    graphql: () => [req ?? own ?? Object(reply).request, res ?? reply ?? Object(req).res],
+    // With graphql-ws, `req` is its context, whose `extra` has the request of the handshake.
+    graphql: () => [req?.extra?.request ?? req ?? own ?? Object(reply).request, res ?? reply ?? Object(req).res],
   };
   const [request, response] = found[type]?.() ?? [];
   // Fastify wraps the request.

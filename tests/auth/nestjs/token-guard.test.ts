@@ -12,6 +12,7 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { APP_GUARD, NestFactory } from '@nestjs/core';
+import { createMocks } from 'node-mocks-http';
 import { createGuard } from 'protected-api/guard';
 import { Auth, type Authentication, Public, RequireToken, tokenGuard } from 'protected-api/nestjs';
 import { createTestIssuer } from 'protected-api/testing';
@@ -423,6 +424,26 @@ describe('a mistake is a TypeError where it is made:', () => {
     ['an unknown requirement', () => RequireToken({ scopes: 'a' } as never), 'scopes is not a requirement'],
     ['two decorators', () => Public()(RequireToken()(Scoped) ?? Scoped), 'use one of'],
   ])('%s', (_, make, said) => expect(make as () => unknown).toThrow(said));
+});
+
+test.each([
+  ['with the scope', 'read:reports', true],
+  ['without the scope', '', 'FORBIDDEN'],
+  ['without a token', undefined, 'UNAUTHENTICATED'],
+])('a subscription of graphql-ws is checked by the request of its handshake: %s', async (_, scope, expected) => {
+  const headers = scope === undefined ? {} : bearer(await tokenWith(scope));
+  const { req: handshake } = createMocks({ headers, url: '/graphql' });
+  // NestJS passes on the context of graphql-ws as `req`.
+  const connection = { connectionParams: {}, extra: { request: handshake } };
+  const context = {
+    getType: () => 'graphql',
+    getClass: () => Scoped,
+    getHandler: () => Scoped.prototype.list,
+    getArgByIndex: () => ({ req: connection }),
+    switchToHttp: () => ({}),
+  } as unknown as ExecutionContext;
+  const checked = Promise.resolve(tokenGuard(guard).canActivate(context)).catch(({ extensions }) => extensions.code);
+  expect(await checked).toBe(expected);
 });
 
 test.each([
