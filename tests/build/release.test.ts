@@ -93,11 +93,11 @@ test('releaseNotes() has what the changelog says about this version, and what th
 
 test('until the changelog has the date of a release, one page says that it is not on npm, and then none', async () => {
   const isDated = isReleased(await readText('CHANGELOG.md'));
-  const names = ['src/auth/README.md', 'src/probe/README.md', ...pages];
-  const texts = await Promise.all(names.map(async (name) => [name, await readText(name)] as const));
+  const texts = await Promise.all(pages.map(async (name) => [name, await readText(name)] as const));
   const saying = (pattern: RegExp) => texts.filter(([, text]) => pattern.test(text)).map(([name]) => name);
   expect(saying(/not on npm yet/)).toEqual(isDated ? [] : ['docs/start/install.md']);
   expect(saying(/not released yet/)).toEqual(isDated ? [] : ['deploy/README.md']);
+  expect(saying(/no contact without one yet/)).toEqual(isDated ? [] : ['SECURITY.md']);
   expect(saying(/^npm install (?!protected-api\b)\S*protected-api/m)).toEqual([]);
 });
 
