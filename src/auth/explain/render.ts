@@ -2,7 +2,7 @@ import { refusals } from '../refusals.ts';
 import type { RefusalReason } from '../types.ts';
 import { printable } from '../values/text.ts';
 import { type Check, check } from './checks/explained.ts';
-import { renderSuggestion, type Suggestion } from './unchecked/suggestion.ts';
+import type { Suggestion } from './unchecked/suggestion.ts';
 
 /** The result of one check. */
 export interface ExplainedCheck {
@@ -100,6 +100,22 @@ function renderExplanation(explanation: Omit<Explanation, 'render'>, hasColour: 
   const last = escaped(response === '' ? advice : `${response}: ${advice}`);
   const suggested = suggestion === undefined ? [] : ['', ...renderSuggestion(suggestion).map(escaped)];
   return `${[...lines, paint(verdictColours[status === 200 ? 'passed' : 'rejected'], last), ...suggested].join('\n')}\n`;
+}
+
+/** Returns lines with the suggestion in both forms, as settings for a shell and as options in code. Its values need no escapes. */
+function renderSuggestion({ options, settings, page, warnings }: Suggestion): readonly string[] {
+  const literal = (value: unknown): string =>
+    Array.isArray(value) ? `[${value.map(literal).join(', ')}]` : typeof value === 'string' ? `'${value}'` : `${value}`;
+  return [
+    ...Object.entries(settings).map(([name, value]) => `${name}=${/[^\w.,:/@=-]/.test(value) ? `'${value}'` : value}`),
+    '',
+    'createGuard({',
+    ...Object.entries(options).map(([name, value]) => `  ${name}: ${literal(value)},`),
+    '})',
+    '',
+    ...warnings,
+    ...(page === undefined ? [] : [`Other settings that this issuer may need: ${page}`]),
+  ];
 }
 
 const escaped = (text: string) => printable(text, Number.POSITIVE_INFINITY);

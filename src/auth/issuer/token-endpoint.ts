@@ -1,5 +1,5 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
-import { checkProof } from '../proof/proof.ts';
+import { checkProof } from '../proof/check-proof.ts';
 import { defaultProofAlgorithms } from '../proof/proof-key.ts';
 import { Refusal, refusals } from '../refusals.ts';
 import { lifetimeSeconds, nowSeconds, type Signer } from './signer.ts';

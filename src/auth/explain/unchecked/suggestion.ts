@@ -115,28 +115,25 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
   };
   const options = Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
   const page = pages.find(([, identifier]) => issuer !== undefined && identifier.test(issuer))?.[0];
-  const warnings: readonly (readonly [applies: boolean, warning: string])[] = [
-    [true, 'These settings trust whoever issued this token: check that this is your issuer'],
-    [issuer === undefined, `No setting accepts the iss ${show(iss)}`],
-    [
-      issuer !== undefined && !isDiscoverable(issuer, { jwksAllowHttp: false }),
+  const warnings = [
+    'These settings trust whoever issued this token: check that this is your issuer',
+    issuer === undefined && `No setting accepts the iss ${show(iss)}`,
+    issuer !== undefined &&
+      !isDiscoverable(issuer, { jwksAllowHttp: false }) &&
       "JWKS_URI (jwksUri) is needed too, because the issuer is not an https URL: copy jwks_uri of your issuer's metadata",
-    ],
-    [algorithm === undefined, `No setting accepts the alg ${show(header.alg)}`],
-    [!isText(header.kid) || header.kid === '', 'No setting accepts a token without a kid'],
-    [isExpired(claims), 'This token has expired: these settings accept a new one'],
+    algorithm === undefined && `No setting accepts the alg ${show(header.alg)}`,
+    (!isText(header.kid) || header.kid === '') && 'No setting accepts a token without a kid',
+    isExpired(claims) && 'This token has expired: these settings accept a new one',
     ...doubtAudience(claims, audiences, audienceClaim),
-    [requireScope === true && !hasScopes, 'The token grants no scope, so it may be an ID token'],
-    [
-      claims.cnf !== undefined,
+    requireScope === true && !hasScopes && 'The token grants no scope, so it may be an ID token',
+    claims.cnf !== undefined &&
       'The token is bound to a key or a certificate: see the options dpop and clientCertificate',
-    ],
   ];
   return {
     options,
     settings: Object.fromEntries(Object.entries(options).map(([name, value]) => [settingOf(name), String(value)])),
     page: page && `${site}/issuers/${page}`,
-    warnings: warnings.flatMap(([applies, warning]) => (applies ? warning : [])),
+    warnings: warnings.filter((warning) => warning !== false),
   };
 }
 
@@ -148,19 +145,16 @@ function doubtAudience(claims: Members, audiences: readonly string[], audienceCl
   const others = audiences.flatMap((audience) => otherApiOf(audience) ?? []);
   const missing = 'The token has no aud';
   return [
-    [audiences.length === 0, `No setting accepts the aud ${show(claims.aud)}: request a token for your API`],
-    [audiences.length > 1, 'Keep only the audiences that identify your API and nothing else'],
-    ...others.map((api) => [true, `The audience is that of ${api}: request a token for your API`] as const),
-    [signs !== '', `It looks like an ID token, because it has ${signs}: its audience is the client, not an API`],
-    [
-      audienceClaim !== undefined && organizationClaims.includes(audienceClaim),
+    audiences.length === 0 && `No setting accepts the aud ${show(claims.aud)}: request a token for your API`,
+    audiences.length > 1 && 'Keep only the audiences that identify your API and nothing else',
+    ...others.map((api) => `The audience is that of ${api}: request a token for your API`),
+    signs !== '' && `It looks like an ID token, because it has ${signs}: its audience is the client, not an API`,
+    audienceClaim !== undefined &&
+      organizationClaims.includes(audienceClaim) &&
       `${missing}. ${audienceClaim} identifies an organization: every token for it is accepted`,
-    ],
-    [
-      audienceClaim === 'iss',
+    audienceClaim === 'iss' &&
       `${missing}: every token of this issuer is accepted. Request one for your API if you can`,
-    ],
-  ] as const;
+  ];
 }
 
 /** Returns the audiences of the token, without those that identify the issuer, the client or another API if there are others. */
@@ -194,20 +188,4 @@ function suggestScopes(claims: Members, hasNoAudience: boolean) {
     scopePrefix: isPrefix ? prefix : undefined,
     hasScopes: scopes.length > 0,
   };
-}
-
-/** Returns lines with the suggestion in both forms, as settings for a shell and as options in code. Its values need no escapes. */
-export function renderSuggestion({ options, settings, page, warnings }: Suggestion): readonly string[] {
-  const literal = (value: unknown): string =>
-    Array.isArray(value) ? `[${value.map(literal).join(', ')}]` : typeof value === 'string' ? `'${value}'` : `${value}`;
-  return [
-    ...Object.entries(settings).map(([name, value]) => `${name}=${/[^\w.,:/@=-]/.test(value) ? `'${value}'` : value}`),
-    '',
-    'createGuard({',
-    ...Object.entries(options).map(([name, value]) => `  ${name}: ${literal(value)},`),
-    '})',
-    '',
-    ...warnings,
-    ...(page === undefined ? [] : [`Other settings that this issuer may need: ${page}`]),
-  ];
 }

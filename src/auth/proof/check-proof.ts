@@ -1,0 +1,123 @@
+import { base64url, calculateJwkThumbprint, compactVerify, errors } from 'jose';
+import { importPublicJwk, type PublicJwk } from '../keys/jwk.ts';
+import { Refusal, refuse } from '../refusals.ts';
+import { checkTime } from '../token/claims.ts';
+import type { ProofAlgorithm } from '../types.ts';
+import { isCanonicalBase64Url, sha256 } from '../values/base64url.ts';
+import { type Members, parseJsonObject } from '../values/json.ts';
+import { normalizeUrl } from './normalize-url.ts';
+import { proofAlgorithmOf, readProofKey } from './proof-key.ts';
+
+/*
+ * Whether a proof is valid for a request (RFC 9449 §4.3).
+ * Nonces, and that a proof is used once, are checked in proof.ts.
+ */
+
+/** The values that a proof must have. */
+export interface ExpectedProof {
+  readonly method: string;
+  /** Undefined if the request has no absolute URL: no proof matches it. */
+  readonly url: string | undefined;
+  /** Undefined at a token endpoint, where no token exists yet. */
+  readonly token: string | undefined;
+  readonly nowMs: number;
+  readonly algorithms: readonly ProofAlgorithm[];
+  /**
+   * Maximum difference between `iat` and the current time, in either direction, and the tolerance of `exp` and `nbf`. Infinite if a
+   * nonce says when it was made.
+   */
+  readonly maxAgeSeconds: number;
+}
+
+/** A proof with a valid signature and the expected values. It may have been used before. */
+export interface GoodProof {
+  /** Thumbprint of the key that signed it (RFC 7638). */
+  readonly thumbprint: string;
+  readonly id: string;
+  readonly issuedAtMs: number;
+  /** Its times are numbers. `nonce` is not checked. */
+  readonly claims: Members;
+}
+
+interface SignedProof {
+  readonly text: string;
+  readonly algorithm: ProofAlgorithm;
+  readonly jwk: PublicJwk;
+  readonly claims: Members;
+}
+
+/** A proof signed with an RSA key of 4096 bits is shorter than 2 KiB. */
+const maxProofLength = 4096;
+const maxIdLength = 256;
+
+/** Returns a proof with the expected values, or why it is rejected. Does NOT check whether it was used before. */
+export async function checkProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | Refusal> {
+  const proof = readProof(text, expected.algorithms);
+  if (proof instanceof Refusal) return proof;
+  const refusal = (await refuseClaims(proof.claims, expected)) ?? (await refuseSignature(proof));
+  if (refusal !== undefined) return refusal;
+  const { claims } = proof;
+  const thumbprint = await calculateJwkThumbprint(proof.jwk);
+  return { thumbprint, id: String(claims.jti), issuedAtMs: Number(claims.iat) * 1000, claims };
+}
+
+/** Checks everything that does not depend on the request. Of duplicate members the last one counts, as in jose. */
+function readProof(text: string | null, accepted: readonly ProofAlgorithm[]): SignedProof | Refusal {
+  if (text === null || text.trim() === '') return refuse('proof_missing');
+  if (text.length > maxProofLength) return refuse('proof_oversized');
+  if (text.includes(',')) return refuse('proof_repeated');
+  const parts = text.split('.');
+  if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return refuse('proof_malformed');
+  const [header, claims] = parts.map((part) => parseJsonObject(base64url.decode(part)));
+  if (!header || !claims) return refuse('proof_malformed');
+
+  // RFC 7515 §4.1.9: a media type, in any case, and `application/` can be left out.
+  if (typeof header.typ !== 'string' || !/^(?:application\/)?dpop\+jwt$/i.test(header.typ)) return refuse('proof_type');
+  const named = proofAlgorithmOf(header.alg);
+  const algorithm = accepted.find((name) => name === named);
+  if (algorithm === undefined) return refuse('proof_algorithm');
+  if (header.crit !== undefined) return refuse('proof_critical_header');
+  const jwk = readProofKey(header.jwk, algorithm);
+  return jwk ? { text, algorithm, jwk, claims } : refuse('proof_key');
+}
+
+async function refuseClaims(claims: Members, expected: ExpectedProof): Promise<Refusal | undefined> {
+  const { htm, htu, ath, jti } = claims;
+  const { method, url, token } = expected;
+  if (htm !== method) return refuse('proof_method');
+  if (!isSameUrl(htu, url)) return new Refusal('proof_url', 1, undefined, url);
+  if (!areTimesGood(claims, expected)) return refuse('proof_time');
+  if (token !== undefined && ath !== (await sha256(token))) return refuse('proof_token_hash');
+  if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return refuse('proof_id');
+  return undefined;
+}
+
+async function refuseSignature({ text, algorithm, jwk }: SignedProof): Promise<Refusal | undefined> {
+  const key = await importPublicJwk(jwk, algorithm);
+  if (typeof key === 'string') return refuse('proof_key');
+  try {
+    await compactVerify(text, key);
+    return undefined;
+  } catch (error) {
+    if (error instanceof errors.JWSSignatureVerificationFailed) return refuse('proof_signature');
+    throw error;
+  }
+}
+
+function areTimesGood(claims: Members, { nowMs, maxAgeSeconds }: ExpectedProof): boolean {
+  const { iat, exp = 0, nbf = 0 } = claims;
+  if (![iat, exp, nbf].every(Number.isFinite)) return false;
+  const isRecent = Math.abs(nowMs - Number(iat) * 1000) <= maxAgeSeconds * 1000;
+  return isRecent && isCurrent(claims, maxAgeSeconds, nowMs / 1000);
+}
+
+/** `exp` and `nbf` are optional, and count where a proof has them (RFC 7519 §4.1.4 and §4.1.5). */
+export const isCurrent = (claims: Members, toleranceSeconds: number, nowSeconds: number) =>
+  checkTime(claims, { clockToleranceSeconds: toleranceSeconds }, nowSeconds) === undefined;
+
+function isSameUrl(claimed: unknown, expected: string | undefined): boolean {
+  if (typeof claimed !== 'string' || expected === undefined) return false;
+  if (claimed === expected) return true;
+  const normalized = normalizeUrl(claimed);
+  return normalized !== undefined && normalized === normalizeUrl(expected);
+}
