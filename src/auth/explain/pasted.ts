@@ -1,5 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { maxTokenLength } from '../token/header.ts';
+import { ifPossible } from '../values/faults.ts';
 import { type Members, withoutNulls } from '../values/json.ts';
 
 /**
@@ -54,10 +55,4 @@ function decodeUnchecked(pasted: string) {
 }
 
 /** Returns what `read` returns, or an object without members if it throws. */
-export function membersOf(read: () => object): Members {
-  try {
-    return { ...read() };
-  } catch {
-    return {};
-  }
-}
+export const membersOf = (read: () => object): Members => ({ ...ifPossible(read) });

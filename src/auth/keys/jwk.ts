@@ -1,6 +1,7 @@
 import { base64url, type CryptoKey, importJWK } from 'jose';
 import type { Algorithm } from '../types.ts';
 import { isCanonicalBase64Url } from '../values/base64url.ts';
+import { ifPossible } from '../values/faults.ts';
 import type { Members } from '../values/json.ts';
 import { printable } from '../values/text.ts';
 import { algorithmOf, algorithmRules } from './algorithms.ts';
@@ -99,13 +100,9 @@ function isForVerifying({ use, alg, key_ops: operations }: Members, algorithm: A
 }
 
 /** Returns no bytes for anything that is not base64url. */
-function decodeMember(value: unknown, { isCanonical = false }: KeyLimits): Uint8Array {
-  if (typeof value !== 'string' || (isCanonical && !isCanonicalBase64Url(value))) return new Uint8Array();
-  try {
-    return base64url.decode(value);
-  } catch {
-    return new Uint8Array();
-  }
+export function decodeMember(value: unknown, { isCanonical = false }: KeyLimits = {}): Uint8Array {
+  const isReadable = typeof value === 'string' && (!isCanonical || isCanonicalBase64Url(value));
+  return (isReadable && ifPossible(() => base64url.decode(value))) || new Uint8Array();
 }
 
 /**

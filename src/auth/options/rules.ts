@@ -3,6 +3,7 @@ import { clientCertificateFromHeader, isCertificateHeader } from '../proof/certi
 import { defaultProofAlgorithms, proofAlgorithmOf, proofAlgorithms } from '../proof/proof-key.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
 import type { Algorithm, CheckedOptions, ClientCertificate, OptionValues, OwnName, ProofAlgorithm } from '../types.ts';
+import { ifPossible } from '../values/faults.ts';
 import { isJsonObject, isListOf, isText } from '../values/json.ts';
 import { isConnectionHeader, isPlainWord } from '../values/text.ts';
 import { isSecureUrl } from '../values/url.ts';
@@ -41,11 +42,7 @@ function readRequiredValues(name: string, value: unknown): readonly string[] | u
 function areHeaders(value: unknown): boolean {
   if (!isJsonObject(value) || !Object.values(value).every((member) => typeof member === 'string')) return false;
   if (Object.keys(value).some(isConnectionHeader)) return false;
-  try {
-    return new Headers(value as Record<string, string>) !== undefined;
-  } catch {
-    return false;
-  }
+  return ifPossible(() => new Headers(value as Record<string, string>)) !== undefined;
 }
 
 const maxDurationSeconds = 1_000_000;

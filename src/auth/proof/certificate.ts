@@ -1,6 +1,7 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import type { GuardRequest } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
+import { ifPossible } from '../values/faults.ts';
 import { ignoreRejection } from '../values/promises.ts';
 import { isConnectionHeader } from '../values/text.ts';
 
@@ -30,7 +31,7 @@ export function clientCertificateFromHeader(
     if (value === '') return undefined;
     const [, bytes] = /^:([A-Za-z\d+/]+={0,2}):$/.exec(value) ?? [];
     if (bytes !== undefined) return readCertificate(decodeBase64(bytes)) ?? unreadable;
-    const text = decodeUrl(certificateInElement(value) ?? value) ?? '';
+    const text = ifPossible(() => decodeURIComponent(certificateInElement(value) ?? value)) ?? '';
     const isBare = /^[A-Za-z\d+/]+={0,2}$/.test(text);
     return readCertificate(isBare ? decodeBase64(text) : text) ?? unreadable;
   };
@@ -104,18 +105,5 @@ function decodePem(text: string): Uint8Array | undefined {
   return body === undefined ? undefined : decodeBase64(body);
 }
 
-function decodeBase64(text: string): Uint8Array | undefined {
-  try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  } catch {
-    return undefined;
-  }
-}
-
-function decodeUrl(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-}
+const decodeBase64 = (text: string): Uint8Array | undefined =>
+  ifPossible(() => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));

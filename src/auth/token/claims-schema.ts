@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import type { Claims, ClaimsSchema } from '../types.ts';
-import { createFaultWarning } from '../values/faults.ts';
+import { createFaultWarning, ifPossible } from '../values/faults.ts';
 import { deepFreeze, isJsonObject } from '../values/json.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
 import type { VerifiedToken } from './verifier.ts';
@@ -30,7 +30,9 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
   }
 
   function apply({ claims }: VerifiedToken): Claims | Refusal {
-    const copy = mutableCopy(claims);
+    // Some libraries write defaults and conversions into what they get. Claims that are nested too deeply for the stack cannot be
+    // copied: clients can choose some, such as `authorization_details` (RFC 9396).
+    const copy = ifPossible(() => structuredClone(claims));
     if (copy === undefined) return refuse('claims_unexpected');
     try {
       const result = standard.validate(copy);
@@ -51,16 +53,4 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
     known.set(token, found);
     return found;
   };
-}
-
-/**
- * Some libraries write defaults and conversions into what they get. Returns undefined for claims that are nested too deeply for
- * the stack: Node.js copies 3,000 levels, and clients can choose some claims, such as `authorization_details` (RFC 9396).
- */
-function mutableCopy(claims: Claims): unknown {
-  try {
-    return structuredClone(claims);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,7 +2,7 @@ import { base64url } from 'jose';
 import { Refusal, refuse } from '../refusals.ts';
 import type { Claims, GuardOptions } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { createFaultWarning, nameOfFault } from '../values/faults.ts';
+import { createFaultWarning, ifPossible, nameOfFault } from '../values/faults.ts';
 import { isJsonObject, type Members, parseJsonObject, withoutNulls } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
@@ -69,11 +69,8 @@ const isTokenText = (text: string) =>
 function isJwt(token: string): boolean {
   const parts = token.split('.', 6).length;
   if (parts !== 3 && parts !== 5) return false;
-  try {
-    const { alg, enc } = parseJsonObject(base64url.decode(token.slice(0, token.indexOf('.')))) ?? {};
-    return (parts === 3 ? alg : enc) !== undefined;
-  } catch {}
-  return false;
+  const header = ifPossible(() => parseJsonObject(base64url.decode(token.slice(0, token.indexOf('.')))));
+  return (parts === 3 ? header?.alg : header?.enc) !== undefined;
 }
 
 /**

@@ -6,6 +6,15 @@ export function nameOfFault(fault: unknown): string {
   return String(named ?? 'an error');
 }
 
+/** Returns what a function returns, or undefined if it throws. */
+export function ifPossible<Result>(read: () => Result): Result | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns a function that warns of the first fault of a function of the application: clients see only that they are rejected. */
 export function createFaultWarning(action: string, name: string, consequence: string): (fault: string) => void {
   let hasWarned = false;

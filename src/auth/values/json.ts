@@ -1,3 +1,5 @@
+import { ifPossible } from './faults.ts';
+
 /** The members of a JSON object, of any type. */
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -28,12 +30,8 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Returns the JSON object in `bytes`, or undefined for anything else, including an object after a byte order mark. */
 export function parseJsonObject(bytes: Uint8Array): Members | undefined {
-  try {
-    const value: unknown = JSON.parse(strictUtf8.decode(bytes));
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = ifPossible(() => JSON.parse(strictUtf8.decode(bytes)));
+  return isJsonObject(value) ? value : undefined;
 }
 
 /** Returns an object without the members that are null: many serializers write it for a value that is missing. */

@@ -1,12 +1,8 @@
+import { ifPossible } from './faults.ts';
 import { printable } from './text.ts';
+
 /** Returns the URL that a text is, or undefined. Fastly Compute has no `URL.canParse`, and Node.js 20 no `URL.parse`. */
-export function parseUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
-}
+export const parseUrl = (text: string): URL | undefined => ifPossible(() => new URL(text));
 
 /**
  * Whether `value` is an absolute https URL without credentials, fragment, braces or characters that are special to a shell

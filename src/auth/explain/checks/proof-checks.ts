@@ -1,6 +1,5 @@
-import { base64url } from 'jose';
 import { algorithmRules } from '../../keys/algorithms.ts';
-import { privateMembers } from '../../keys/jwk.ts';
+import { decodeMember, privateMembers } from '../../keys/jwk.ts';
 import { proofAlgorithmOf, readProofKey } from '../../proof/proof-key.ts';
 import { isJsonObject, type Members } from '../../values/json.ts';
 import { parseUrl } from '../../values/url.ts';
@@ -81,18 +80,12 @@ function keyFaultOf({ jwk, alg }: Members): string {
   const { kty, crv, partBytes = 0 } = algorithmRules[algorithm];
   if (jwk.kty !== kty || (crv !== undefined && jwk.crv !== crv))
     return `${algorithm} needs ${[kty, crv].join(' ').trim()}`;
-  const short = ['x', 'y'].find((name) => typeof jwk[name] === 'string' && bytesOf(jwk[name]).length !== partBytes);
+  const short = ['x', 'y'].find(
+    (name) => typeof jwk[name] === 'string' && decodeMember(jwk[name]).length !== partBytes,
+  );
   return kty === 'EC' && short !== undefined
-    ? `${short} has ${bytesOf(jwk[short]).length} bytes, and must have ${partBytes}, with zeros in front`
+    ? `${short} has ${decodeMember(jwk[short]).length} bytes, and must have ${partBytes}, with zeros in front`
     : 'it is malformed, weak, or not in base64url without padding';
-}
-
-function bytesOf(text: unknown): Uint8Array {
-  try {
-    return base64url.decode(String(text));
-  } catch {
-    return new Uint8Array();
-  }
 }
 
 function urlAdvice(htu: string, expected: string, publicUrl: string): string {
@@ -115,7 +108,7 @@ function timeAdvice({ iat, exp, nbf }: Members, nowSeconds: number, atItsTime: s
 /** Returns what is wrong with a signature that does not match. ECDSA has two forms, and JWS the one of fixed length (RFC 7518 §3.4). */
 function signatureFaultOf({ alg }: Members, text: string): string {
   const [, , signature] = text.split('.');
-  const { 0: tag, length } = bytesOf(signature);
+  const { 0: tag, length } = decodeMember(signature);
   return String(alg).startsWith('ES') && tag === 0x30 && ![64, 96, 132].includes(length)
     ? 'it is in DER, as Android, Go and OpenSSL write it, but must be R and S, one after the other'
     : 'the signature does not match the key in jwk';
