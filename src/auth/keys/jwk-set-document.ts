@@ -1,3 +1,4 @@
+import { groupBy } from '../values/group-by.ts';
 import { isJsonObject, type Members, withoutNulls } from '../values/json.ts';
 import { FetchError, type WrongDocument } from './fetch/fault.ts';
 
@@ -24,13 +25,9 @@ export function isNamed(key: unknown): key is NamedJwk {
 export function readKeySet(json: unknown, url: string | undefined): readonly unknown[] {
   const keys = requireKeySet(json, url).map((key) => (isJsonObject(key) ? withoutNulls(key) : key));
   if (keys.length === 0) throw notKeySet('no keys', url);
-  if (keys.length > maxKeys) throw new FetchError('too_large', url);
-  const counts = new Map<string, number>();
-  for (const { kid } of keys.filter(isNamed)) {
-    const count = (counts.get(kid) ?? 0) + 1;
-    if (count > maxKeysPerId) throw new FetchError('too_large', url);
-    counts.set(kid, count);
-  }
+  const byId = groupBy(keys.filter(isNamed), ({ kid }) => kid);
+  if (keys.length > maxKeys || [...byId.values()].some(({ length }) => length > maxKeysPerId))
+    throw new FetchError('too_large', url);
   return keys;
 }
 

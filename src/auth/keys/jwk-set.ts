@@ -3,14 +3,7 @@ import type { Algorithm } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
 import { printable } from '../values/text.ts';
 import { FetchError } from './fetch/fault.ts';
-import {
-  describePurpose,
-  describeWeakness,
-  importPublicJwk,
-  isMeantFor,
-  type PublicJwk,
-  readPublicJwk,
-} from './jwk.ts';
+import { algorithmsFor, describeWeakness, importPublicJwk, type PublicJwk, readPublicJwk } from './jwk.ts';
 import { isNamed, readKeySet } from './jwk-set-document.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
@@ -134,8 +127,9 @@ function readKey(jwk: unknown, accepted: readonly Algorithm[]): ReadKey | string
   if (!isJsonObject(jwk)) return 'not an object';
   if (!isNamed(jwk)) return jwk.kid === undefined ? 'no kid' : 'kid is not text';
   const { kid, issuer } = jwk;
-  const [algorithm, second] = accepted.filter((each) => isMeantFor(jwk, each));
-  if (algorithm === undefined) return describePurpose(jwk, accepted);
+  const meant = algorithmsFor(jwk, accepted);
+  if (typeof meant === 'string') return meant;
+  const [algorithm, second] = meant;
   const publicJwk = readPublicJwk(jwk, algorithm);
   return {
     kid,

@@ -22,23 +22,13 @@ export interface KeyLimits {
 }
 
 /**
- * Whether a JWK is meant to verify signatures of this algorithm: by its type, its curve unless it names the algorithm, and its
- * purpose. It may be malformed or weak.
- */
-export function isMeantFor(jwk: Members, algorithm: Algorithm): boolean {
-  const { kty, crv } = algorithmRules[algorithm];
-  // RFC 9964 §3: alg is required, because only alg tells the sizes apart.
-  const isNamed = jwk.alg !== undefined || (kty !== 'AKP' && jwk.crv === crv);
-  return jwk.kty === kty && (isNamed || kty === 'RSA') && isForVerifying(jwk, algorithm);
-}
-
-/**
  * Returns the public members of a JWK, or undefined if it cannot verify signatures of this algorithm: it is for another
  * purpose, malformed or weak. Private members are ignored. Does NOT check whether a point is on its curve:
  * {@link importPublicJwk} does.
  */
 export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): PublicJwk | undefined {
-  if (!isMeantFor(jwk, algorithm) || describeWeakness(jwk, algorithm, limits) !== undefined) return undefined;
+  if (typeof algorithmsFor(jwk, [algorithm]) === 'string' || describeWeakness(jwk, algorithm, limits) !== undefined)
+    return undefined;
   const { kty, crv } = algorithmRules[algorithm];
   const { n, e, x, y, pub } = jwk as PublicJwk;
   if (kty === 'RSA') return { kty, n, e } as PublicJwk;
@@ -58,8 +48,15 @@ export function describeWeakness(jwk: Members, algorithm: Algorithm, limits: Key
   return wrongLength('x') ?? (isOfSmallOrder(read('x')) ? 'x is of small order' : undefined);
 }
 
-/** Returns why a JWK is meant for none of these algorithms: `use is enc`, `alg is HS256`. */
-export function describePurpose({ use, key_ops, alg, kty, crv }: Members, accepted: readonly Algorithm[]): string {
+/**
+ * Returns those of the accepted algorithms that a JWK is meant for: by its purpose, where missing members allow everything
+ * (RFC 7517 §4), its type, and its curve unless it names the algorithm. Otherwise, returns why it is for none: `use is enc`. It may
+ * be malformed or weak.
+ */
+export function algorithmsFor(
+  { use, key_ops, alg, kty, crv }: Members,
+  accepted: readonly Algorithm[],
+): readonly [Algorithm, ...Algorithm[]] | string {
   const says = (name: string, value: unknown) => {
     if (value === undefined) return `${name} is missing`;
     // An object has text of its own, or none.
@@ -67,10 +64,15 @@ export function describePurpose({ use, key_ops, alg, kty, crv }: Members, accept
     return `${name} is ${isText ? printable(String(value), 32) : 'malformed'}`;
   };
   if (use !== undefined && use !== 'sig') return says('use', use);
-  if (key_ops !== undefined && ![key_ops].flat().includes('verify')) return says('key_ops', key_ops);
-  const fits = accepted.filter((each) => alg === undefined || algorithmOf(alg) === each);
-  if (fits.length === 0) return says('alg', alg);
-  if (!fits.some((each) => algorithmRules[each].kty === kty)) return says('kty', kty);
+  if (key_ops !== undefined && !(Array.isArray(key_ops) && key_ops.includes('verify'))) return says('key_ops', key_ops);
+  const named = accepted.filter((each) => alg === undefined || algorithmOf(alg) === each);
+  if (named.length === 0) return says('alg', alg);
+  const alike = named.filter((each) => algorithmRules[each].kty === kty);
+  if (alike.length === 0) return says('kty', kty);
+  // RFC 9964 §3: alg is required, because only alg tells the sizes apart.
+  const isOfCurve = (each: Algorithm) => kty === 'RSA' || (kty !== 'AKP' && algorithmRules[each].crv === crv);
+  const [first, ...others] = alg === undefined ? alike.filter(isOfCurve) : alike;
+  if (first !== undefined) return [first, ...others];
   return kty === 'AKP' ? says('alg', alg) : says('crv', crv);
 }
 
@@ -88,15 +90,6 @@ export async function importPublicJwk(
   } catch (error) {
     return error instanceof DOMException && error.name === 'NotSupportedError' ? 'unsupported' : 'invalid';
   }
-}
-
-/** Whether `use`, `alg` and `key_ops` allow the key to verify signatures (RFC 7517 §4). Missing members allow everything. */
-function isForVerifying({ use, alg, key_ops: operations }: Members, algorithm: Algorithm): boolean {
-  return (
-    (use === undefined || use === 'sig') &&
-    (alg === undefined || algorithmOf(alg) === algorithm) &&
-    (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
-  );
 }
 
 /** Returns no bytes for anything that is not base64url. */

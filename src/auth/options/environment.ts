@@ -1,5 +1,6 @@
 import type { CheckedOptions, EnvironmentError } from '../types.ts';
 import { quote } from '../values/describe-value.ts';
+import { groupBy } from '../values/group-by.ts';
 import { isOwnEnvironment, mayReadVariable } from '../values/permission.ts';
 import { settingOf } from '../values/text.ts';
 import { isRequired, type OptionProblem, readOptions } from './check-options.ts';
@@ -98,13 +99,11 @@ function parse(kind: OptionKind, text: string): unknown {
  * anything but a comma or a backslash.
  */
 function readPairs(text: string): object {
-  const groups = new Map<string, (string | undefined)[]>();
   // A comma separates pairs unless a backslash escapes it: then an odd number of them comes before it.
-  for (const pair of text.split(/(?<=(?<!\\)(?:\\\\)*),/)) {
+  const pairs = text.split(/(?<=(?<!\\)(?:\\\\)*),/).map((pair) => {
     const [, name = '', value] = /^([^=]+)=((?:[^\\]|\\[\\,])*)$/s.exec(pair.trim()) ?? [];
-    const values = groups.get(name.trim()) ?? [];
-    values.push(value?.trim().replace(/\\([\\,])/g, '$1'));
-    groups.set(name.trim(), values);
-  }
-  return Object.fromEntries(groups);
+    return { name: name.trim(), value: value?.trim().replace(/\\([\\,])/g, '$1') };
+  });
+  const groups = groupBy(pairs, ({ name }) => name);
+  return Object.fromEntries([...groups].map(([name, group]) => [name, group.map(({ value }) => value)]));
 }

@@ -30,9 +30,13 @@ const allOnes = (...first: readonly number[]) => encode(...first, ...Buffer.allo
 const usable: Readonly<Partial<Record<Algorithm, readonly PublishedKey[]>>> = {
   RS256: [
     rsa(),
-    ...[{ use: undefined }, { key_ops: ['encrypt', 'verify'] }, { d: 'c2VjcmV0' }, { e: encode(3) }].map((overrides) =>
-      rsa({ alg: 'RS256', ...overrides }),
-    ),
+    ...[
+      { use: undefined },
+      { key_ops: ['encrypt', 'verify'] },
+      { crv: 'P-256' },
+      { d: 'c2VjcmV0' },
+      { e: encode(3) },
+    ].map((overrides) => rsa({ alg: 'RS256', ...overrides })),
     // 16,384 bits, zeros before the modulus, and no whole byte more than 2048 bits.
     ...[allOnes(), encode(0, 0, ...modulus)].map((n) => rsa({ alg: 'RS256', n })),
     exact(2049),
@@ -88,6 +92,7 @@ describe('importKeys()', () => {
   test.each([
     ['for encryption', { use: 'enc' }, 'use is enc'],
     ['of an operation', { key_ops: ['sign'] }, 'key_ops is sign'],
+    ['of an operation that is no list', { key_ops: 'verify' }, 'key_ops is verify'],
     ['for an algorithm that is not accepted', { alg: 'RSA-OAEP' }, 'alg is RSA-OAEP'],
     ['with an alg that a terminal interprets', { alg: '\u001b[2J' }, 'alg is \\u001b[2J'],
     ['of another type', { kty: 'oct' }, 'kty is oct'],
