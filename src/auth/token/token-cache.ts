@@ -1,26 +1,12 @@
 import type { TimeAndRandom } from '../values/clock.ts';
 import { RecentMap } from '../values/recent-map.ts';
 
-export interface TokenCache<Entry> {
-  /** Tokens in the cache. */
-  readonly size: number;
-  /** Their estimated heap size in bytes. */
-  readonly bytes: number;
-  /** Returns the entry of exactly this token, even if it is no longer valid, and marks it as the most recently used. */
-  get(token: string): Entry | undefined;
-  /**
-   * Offers an entry. It is not stored if it takes more than 1/512 of `maxBytes`. While the cache is full of valid entries,
-   * only one entry in {@link admitOneIn} is stored.
-   */
-  set(token: string, entry: Entry): void;
-}
-
-export interface CacheEntry {
+interface CacheEntry {
   /** The parsed and frozen claims: the part of an entry whose size depends on the token. */
   readonly claims: unknown;
 }
 
-export interface TokenCacheOptions<Entry> extends Pick<TimeAndRandom, 'random'> {
+interface TokenCacheOptions<Entry> extends Pick<TimeAndRandom, 'random'> {
   /** At least 1. */
   readonly maxEntries: number;
   /** Limit of the estimated heap size; defaults to 64 MiB. */
@@ -36,37 +22,36 @@ export interface TokenCacheOptions<Entry> extends Pick<TimeAndRandom, 'random'> 
 const admitOneIn = 8;
 /** Heap size of an entry without the characters of its token and without its claims. */
 const entryBytes = 512;
-/**
- * Returns a cache of verified tokens, limited in entries and heap size, that evicts the least recently used token. If every new
- * entry were admitted, a rotation of more tokens than the cache holds would evict each token before its next use.
- */
-export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOptions<Entry>): TokenCache<Entry> {
-  const { maxEntries, maxBytes = 64 * 1024 * 1024, isGood, random } = options;
-  const maxEntryBytes = Math.ceil(maxBytes / 512);
-  const cache = new RecentMap<Entry>(maxEntries, maxBytes);
 
-  /** Decided before the size of the entry is known, because most entries are not admitted once the cache is full. */
-  function isAdmitted(): boolean {
-    const { oldest } = cache;
-    const isFull = cache.size === maxEntries || cache.bytes > maxBytes - maxEntryBytes;
-    return !isFull || oldest === undefined || !isGood(oldest) || random() * admitOneIn < 1;
+/**
+ * Verified tokens, limited in entries and estimated heap size. The one that was used least recently leaves first. If every new entry
+ * were admitted, a rotation of more tokens than the cache holds would evict each token before its next use. An entry may no longer
+ * be valid.
+ */
+export class TokenCache<Entry extends CacheEntry> extends RecentMap<Entry> {
+  readonly #options: TokenCacheOptions<Entry>;
+  readonly #maxEntryBytes: number;
+
+  constructor(options: TokenCacheOptions<Entry>) {
+    super(options.maxEntries, options.maxBytes ?? 64 * 1024 * 1024);
+    this.#options = options;
+    this.#maxEntryBytes = Math.ceil(this.maxBytes / 512);
   }
 
-  return {
-    get size() {
-      return cache.size;
-    },
-    get bytes() {
-      return cache.bytes;
-    },
-    get: (token) => cache.get(token),
-    set(token, entry) {
-      if (cache.peek(token) === undefined && !isAdmitted()) return;
-      const bytes = entryBytes + token.length + heapBytes(entry.claims);
-      if (bytes > maxEntryBytes) cache.delete(token);
-      else cache.set(ownCopy(token), entry, bytes);
-    },
-  };
+  /** Offers an entry. It is not stored if it takes more than 1/512 of `maxBytes`, and mostly not while the cache is full of valid ones. */
+  override set(token: string, entry: Entry): void {
+    if (this.peek(token) === undefined && !this.#isAdmitted()) return;
+    const bytes = entryBytes + token.length + heapBytes(entry.claims);
+    if (bytes > this.#maxEntryBytes) this.delete(token);
+    else super.set(ownCopy(token), entry, bytes);
+  }
+
+  /** Decided before the size of the entry is known, because most entries are not admitted once the cache is full. */
+  #isAdmitted(): boolean {
+    const { isGood, random } = this.#options;
+    const isFull = this.size === this.maxEntries || this.bytes > this.maxBytes - this.#maxEntryBytes;
+    return !isFull || this.oldest === undefined || !isGood(this.oldest) || random() * admitOneIn < 1;
+  }
 }
 
 const encoder = new TextEncoder();

@@ -11,7 +11,7 @@ import type { WithinLimit } from '../values/time-limit.ts';
 import { checkTime, readClaims, type TimeRules } from './claims.ts';
 import { createHeaderReader, readUnverifiedIssuer, type TokenHeader } from './header.ts';
 import { createIntrospection } from './introspection.ts';
-import { createTokenCache } from './token-cache.ts';
+import { TokenCache } from './token-cache.ts';
 import type { Trust, Trusts } from './trust.ts';
 
 /*
@@ -64,7 +64,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const timeOf = ({ claims }: VerifiedToken) => checkTime(claims, options, nowSeconds());
   const isGood = (entry: CachedToken) => isTrusted(entry) && timeOf(entry) === undefined;
   const cache =
-    tokenCacheSize > 0 ? createTokenCache<CachedToken>({ maxEntries: tokenCacheSize, isGood, random }) : undefined;
+    tokenCacheSize > 0 ? new TokenCache<CachedToken>({ maxEntries: tokenCacheSize, isGood, random }) : undefined;
   const readHeader = createHeaderReader(trusts.algorithms, options.tokenType);
   const introspection = createIntrospection(options);
   let cacheHits = 0;

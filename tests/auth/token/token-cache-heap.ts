@@ -1,5 +1,5 @@
 import { heapStats } from 'bun:jsc';
-import { createTokenCache } from '../../../src/auth/token/token-cache.ts';
+import { TokenCache } from '../../../src/auth/token/token-cache.ts';
 import { deepFreeze } from '../../../src/auth/values/json.ts';
 
 const header = `Bearer${' '.repeat(8000)}`;
@@ -36,7 +36,7 @@ export const shapes: Record<string, (token: number, count: number) => string> = 
 
 /** Fills a cache with claims of one shape, from slices of long header lines, and returns the heap that it takes. */
 function measure(claimsOf: (token: number, count: number) => string, limit: { maxBytes?: number }) {
-  const newCache = () => createTokenCache({ maxEntries: 1_000_000, isGood: () => true, random: () => 0, ...limit });
+  const newCache = () => new TokenCache({ maxEntries: 1_000_000, isGood: () => true, random: () => 0, ...limit });
   const offer = (cache: ReturnType<typeof newCache>, token: number, count: number) => {
     const text = claimsOf(token, count);
     if (text.length > maxLength) return;

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
-import { createTokenCache } from '../../../src/auth/token/token-cache.ts';
+import { TokenCache } from '../../../src/auth/token/token-cache.ts';
 import { shapes } from './token-cache-heap.ts';
 
 const MiB = 1024 * 1024;
 const entry = { claims: {} };
 
 function newCache(options: { maxEntries?: number; maxBytes?: number; random?: () => number } = {}) {
-  return createTokenCache({ maxEntries: 2, isGood: () => true, random: Math.random, ...options });
+  return new TokenCache({ maxEntries: 2, isGood: () => true, random: Math.random, ...options });
 }
 
 test('one in eight new entries replaces the least recently used one in a cache full of valid entries', () => {
