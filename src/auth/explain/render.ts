@@ -3,6 +3,7 @@ import type { RefusalReason } from '../types.ts';
 import { printable } from '../values/text.ts';
 import { type Check, check } from './checks/explained.ts';
 import type { Suggestion } from './unchecked/suggestion.ts';
+import type { Unverified } from './unverified.ts';
 
 /** The result of one check. */
 export interface ExplainedCheck {
@@ -34,19 +35,13 @@ export interface Explanation {
   render(hasColour?: boolean): string;
 }
 
-/** What the claims of a token would lead to if it had been verified. */
-export interface Unverified {
-  /** Undefined if they would be accepted. */
-  readonly reason: RefusalReason | undefined;
-}
-
 /** Says of a check that was not reached, because the keys cannot be fetched, what it would decide. */
-function describeUnverified(checks: readonly Check[], at: number, { reason }: Unverified): string {
-  const rejecting = checks.findIndex(({ advice }) => reason !== undefined && reason in advice);
-  const { name, wants } = checks[at] ?? check('', undefined, '', {});
-  if (name === 'binding' || name === 'schema' || name === 'signature') return 'not verified';
+function describeUnverified(checks: readonly Check[], one: Check, outcome: Unverified): string {
+  const rejecting = checks.findIndex(({ advice }) => outcome in advice);
+  const at = checks.indexOf(one);
+  if (['binding', 'schema', 'signature'].includes(one.name)) return 'not verified';
   if (rejecting < 0 || at < rejecting) return 'not verified, would be accepted';
-  return at === rejecting ? `not verified, would be rejected: ${wants}` : 'not reached';
+  return at === rejecting ? `not verified, would be rejected: ${one.wants}` : 'not reached';
 }
 
 /**
@@ -61,10 +56,11 @@ export function withVerdicts(
   const rejecting = reason === undefined ? checks.length : checks.findIndex(({ advice }) => reason in advice);
   if (reason !== undefined && rejecting < 0)
     return withVerdicts([check(reason, undefined, refusals[reason].description, { [reason]: '' }), ...checks], reason);
-  return checks.flatMap(({ name, has, wants, passed }, index): readonly ExplainedCheck[] => {
+  return checks.flatMap((one, index): readonly ExplainedCheck[] => {
+    const { name, has, wants, passed } = one;
     if (index === rejecting) return [{ name, has: has ?? 'none', verdict: 'rejected', words: `rejected: ${wants}` }];
     if (has === undefined) return [];
-    const unreached = unverified ? describeUnverified(checks, index, unverified) : 'not reached';
+    const unreached = unverified ? describeUnverified(checks, one, unverified) : 'not reached';
     if (index > rejecting) return [{ name, has, verdict: 'not reached', words: unreached }];
     return [{ name, has, verdict: 'passed', words: passed }];
   });

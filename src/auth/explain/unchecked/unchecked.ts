@@ -65,6 +65,6 @@ function whyRejected(
 ): RefusalReason | undefined {
   const header = createHeaderReader(rules.algorithms, rules.tokenType)(text);
   if (header instanceof Refusal) return header.reason;
-  const reason = judgeUnverified(claims, rules, nowSeconds, () => undefined)?.reason;
-  return reason === 'token_expired' ? undefined : reason;
+  const outcome = judgeUnverified(claims, rules, nowSeconds, () => undefined);
+  return outcome === 'token_expired' || outcome === 'accepted' ? undefined : outcome;
 }
