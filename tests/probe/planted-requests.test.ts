@@ -50,7 +50,7 @@ async function served(handler: Handler) {
 
 /** Tries one row on a server. */
 async function verdictOf(id: RequestRow, server: Planted) {
-  const issuer = await startServedIssuer({ audience });
+  const issuer = await startServedIssuer({ audience, kid: 'shared' });
   const { right, parts } = rightServer(issuer, audience);
   const fetch: Handler = async (request) => server(request, right, parts);
   const real = overNetwork.has(id) ? await served(fetch) : undefined;

@@ -104,9 +104,20 @@ export function publishElsewhere(server: KeyServer, own: readonly object[]): voi
   server.documents.set('/elsewhere', { kind: 'response', text: JSON.stringify({ keys }) });
 }
 
-/** Starts an issuer for tests whose keys a server can fetch: `keys` are published beside its own. */
-export async function startServedIssuer(options: { readonly port?: number; readonly audience: string }) {
-  const server = await serveKeys([], options.port);
+/**
+ * Starts an issuer for tests whose keys a server can fetch: `keys` are published beside its own. By default its key is new,
+ * with a new name: an API that has cached the keys of an earlier run fetches them again for a kid that it has not seen.
+ */
+export async function startServedIssuer({
+  audience,
+  port,
+  kid = `run-${randomUUID().slice(0, 8)}`,
+}: {
+  readonly audience: string;
+  readonly port?: number;
+  readonly kid?: string;
+}) {
+  const server = await serveKeys([], port);
   const { url } = server;
   const metadata = JSON.stringify({
     issuer: url,
@@ -115,10 +126,8 @@ export async function startServedIssuer(options: { readonly port?: number; reado
   });
   for (const name of ['openid-configuration', 'oauth-authorization-server'])
     server.documents.set(`/.well-known/${name}`, { kind: 'response', text: metadata });
-  // An API that has cached the keys of an earlier run fetches them again for a kid that it has not seen.
-  const kid = `run-${randomUUID().slice(0, 8)}`;
   const key = { ...keyNamed(kid, 'RS256').export({ format: 'jwk' }), kid };
-  const issuer = await createTestIssuer({ issuer: url, audience: options.audience, key });
+  const issuer = await createTestIssuer({ issuer: url, audience, key });
   const { keys } = issuer.options.keys;
   publishElsewhere(server, keys);
   server.keys = [...keys, ...sideKeys()];

@@ -80,6 +80,24 @@ export function cellsWith(values: Partial<Readonly<Record<Axis, readonly string[
   ) as Cell[];
 }
 
+/** Returns some of these cells, in which every two values of two axes still meet if they do in any possible cell. */
+export function pairsOf(cells: readonly Cell[]): Cell[] {
+  const varied = names.filter((name) => cells.some((cell) => cell[name] !== cells[0]?.[name]));
+  const axisPairs = varied.flatMap((name, at) => varied.slice(at + 1).map((other) => [name, other] as const));
+  const candidates = cells
+    .filter((cell) => !isImpossible(cell))
+    .map((cell) => ({ cell, pairs: axisPairs.map((axes) => axes.map((name) => `${name}=${cell[name]}`).join()) }));
+  const left = new Set(candidates.flatMap(({ pairs }) => pairs));
+  const gain = ({ pairs }: (typeof candidates)[number]) => pairs.filter((pair) => left.has(pair)).length;
+  const kept: Cell[] = [];
+  while (left.size > 0) {
+    const best = candidates.reduce((most, each) => (gain(each) > gain(most) ? each : most));
+    for (const pair of best.pairs) left.delete(pair);
+    kept.push(best.cell);
+  }
+  return kept;
+}
+
 /** Returns so many random cells, of which a quarter has no hook. */
 export function sampleCells(count: number, seed: number): Cell[] {
   const random = seeded(seed);
