@@ -11,8 +11,8 @@ import { rows } from '../../src/probe/run/rows.ts';
 const depths: readonly Depth[] = ['quick', 'standard', 'full'];
 const needs: readonly Needs[] = ['nothing', 'token', 'issuer'];
 const url = 'https://api.invalid/reports';
-/** Twenty times as many rows as there are. */
-const more = Array.from({ length: 20 }, (_, at) => rows.map((row): Row => ({ ...row, id: `${row.id}-${at}` }))).flat();
+/** So many rows that they send more than any limit. */
+const more = Array.from({ length: 10 }, (_, at) => rows.map((row): Row => ({ ...row, id: `${row.id}-${at}` }))).flat();
 const isGiven =
   (given: Needs) =>
   ({ needs: needed }: Row) =>
@@ -35,6 +35,7 @@ describe.each(depths)('the depth %s', (depth) => {
 test('the depths standard and full have every row that there is today', () => {
   for (const depth of ['standard', 'full'] as const) expect(within(rows, depth, 'issuer')).toEqual(rows);
   expect(limits.standard).toBe(careful.requests);
+  expect(requestsOf(more)).toBeGreaterThan(limits.full);
 });
 
 test('the depth quick has the first of each topic whose faults let a token in', () => {
