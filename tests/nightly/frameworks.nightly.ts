@@ -191,6 +191,7 @@ describe.each(frameworks)('docs/start/full-stack.md: $name', (framework) => {
 
 describe.each([
   ['Apollo Server', '.listen(3010)', '.listen(Number(process.env.PORT))', ''],
+  ['Mercurius', 'port: 3010', 'port: Number(process.env.PORT)', ''],
   [
     'GraphQL Yoga',
     'export async function fetch',
