@@ -242,7 +242,7 @@ const rows: readonly Row[] = [
   ['guides/openapi#Hono and Express 2', 'GET /openapi.json', undefined, 200, '"401":{"description"'],
   ['guides/openapi#Hono and Express 2', 'GET /orders', {}, 403, 'scope="read:orders"'],
   ['guides/openapi#Hono and Express 3', 'GET /orders', { scope: 'read:orders' }, 200, 'tea'],
-  ...['guides/users', 'guides/users#Express', 'guides/users#Fastify'].flatMap((block): Row[] => [
+  ...['guides/users', 'guides/users#Express', 'guides/users#Fastify', 'guides/users#NestJS'].flatMap((block): Row[] => [
     [block, 'GET /me', { sub: 'ada' }, 200, 'ada'],
     [block, 'GET /me', { sub: undefined }, 403, 'No user'],
     [block, 'GET /me', undefined, 401, 'Bearer'],
