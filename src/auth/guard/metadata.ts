@@ -17,7 +17,7 @@ export type RespondMetadata = (
 
 /** Pages of every origin may read the document: it is public, and a request for it has no effect. */
 const crossOrigin = { 'access-control-allow-origin': '*' };
-const preflight = {
+export const preflight = {
   ...crossOrigin,
   'access-control-allow-methods': 'GET, HEAD',
   // The wildcard does not include Authorization. MCP clients send their own header.

@@ -32,6 +32,6 @@ export function authInfoOf<AcceptedClaims extends object = Claims>({
   clientId = 'unknown',
 }: Authentication<AcceptedClaims>): McpAuthInfo<AcceptedClaims> {
   const { exp: expiresAt, aud } = claims as unknown as Claims;
-  const resource = [aud].flat().flatMap((each) => parseUrl(String(each)) ?? [])[0];
+  const [resource] = [aud].flat().flatMap((each) => parseUrl(String(each)) ?? []);
   return { token, clientId, scopes: [...scopes], expiresAt, ...(resource && { resource }), extra: { claims } };
 }

@@ -1,8 +1,9 @@
+import { preflight } from '../guard/metadata.ts';
 import { nonceHeaders } from '../guard/rejection.ts';
 import type { Anonymous, Authentication, CheckRequirements, Guard, GuardRequest } from '../types.ts';
-import { pathOf } from '../values/text.ts';
-import { authInfoOf, type McpAuthInfo } from './auth-info.ts';
-import { createMessageRules, readMessage, rejectMessage } from './message.ts';
+import { systemClock } from '../values/clock.ts';
+import { authInfoOf } from './auth-info.ts';
+import { isPublic, type MessageBody, readMessages, rejectMessage, scopesFor } from './message.ts';
 import { type McpOptions, readMcpOptions } from './options.ts';
 import { McpSessions } from './sessions.ts';
 
@@ -14,99 +15,93 @@ import { McpSessions } from './sessions.ts';
 /** What a server knows of a request, and can do for its response. */
 export interface McpExchange {
   readonly request: GuardRequest;
+  /** Whether the request is for the endpoint, as the server reads its path. */
+  readonly isEndpoint: boolean;
   /** What the client sent as `Host`. */
   readonly host: string | null;
   check(requirements?: CheckRequirements): Promise<Authentication<object> | Anonymous | Response>;
-  /** Returns the body, as text or parsed; undefined if it is longer. */
-  readBody(maxBytes: number): Promise<unknown>;
+  body(): MessageBody;
   /** Adds a header to the response, whoever makes it. */
   setHeader(name: string, value: string): void;
 }
 
-/** An accepted request. */
-export interface AcceptedMessage {
-  readonly auth: Authentication<object> | Anonymous;
-  readonly authInfo: McpAuthInfo<object> | undefined;
-  /** The body of a POST. */
-  readonly message: unknown;
-  /** When an event stream that is the response must end, in milliseconds since 1970. */
-  readonly endsAtMs: number | undefined;
-  /** Must be called with the response. */
-  settle(status: number, session: string | null): void;
-}
-
-/** The wildcard does not include Authorization. */
-const allowedHeaders = 'Content-Type, Authorization, *';
-const exposedHeaders = 'WWW-Authenticate, Retry-After, DPoP-Nonce, Mcp-Session-Id';
-
 /**
- * Returns a function that decides about requests to the endpoint and for its metadata, and returns undefined for any other.
+ * Returns the identifier of an endpoint, and a function that decides about requests for it and for its metadata, and returns
+ * undefined for any other.
  * @throws {TypeError} the first argument is not a guard with `publicUrl`, or an option is not valid
  */
 export function createMcpEndpoint(guard: Guard<object>, options: McpOptions) {
   const rules = readMcpOptions(guard, options);
-  const { scopes } = createMessageRules(rules);
-  const path = pathOf(rules.resource);
   const admit = createAdmission(rules);
 
-  /** @param isEndpoint whether the path is another form of the endpoint's, which the server takes for the same */
-  return async (exchange: McpExchange, isEndpoint = false): Promise<Response | AcceptedMessage | undefined> => {
-    const { request, host, setHeader } = exchange;
-    const metadata = guard.metadata(request, { scopes });
-    if (!metadata && !isEndpoint && pathOf(request.url) !== path) return undefined;
+  async function decide(exchange: McpExchange) {
+    const { request, isEndpoint, host, setHeader } = exchange;
+    const metadata = guard.metadata(request, { scopes: rules.scopes });
+    if (!metadata && !isEndpoint) return undefined;
     // DNS rebinding: a page of another site can reach a server of this machine by a name of its own.
-    if (!rules.isAllowedHost(host)) return rejectMessage(403, -32_000, 'Host is not allowed');
+    if (!rules.isAllowedHost(host)) return rejectMessage(403, 'Host is not allowed');
     if (metadata) return metadata;
     const origin = request.headers.get('origin');
     if (origin === null) return admit(exchange);
-    if (!rules.isAllowedOrigin(origin)) return rejectMessage(403, -32_000, 'Origin is not allowed');
-    setHeader('access-control-allow-origin', origin);
-    setHeader('access-control-expose-headers', exposedHeaders);
-    if (request.method !== 'OPTIONS') return admit(exchange);
-    setHeader('access-control-allow-methods', rules.hasSessions ? 'GET, POST, DELETE' : 'POST');
-    setHeader('access-control-allow-headers', allowedHeaders);
-    setHeader('access-control-max-age', '86400');
-    return new Response(null, { status: 204 });
-  };
+    if (!rules.isAllowedOrigin(origin)) return rejectMessage(403, 'Origin is not allowed');
+    const isPreflight = request.method === 'OPTIONS';
+    const headers = { ...(isPreflight ? toPreflight : exposed), 'access-control-allow-origin': origin };
+    for (const [name, value] of Object.entries(headers)) setHeader(name, value);
+    return isPreflight ? new Response(null, { status: 204 }) : admit(exchange);
+  }
+
+  return { decide, resource: rules.resource };
 }
+
+const toPreflight = { ...preflight, 'access-control-allow-methods': 'GET, POST, DELETE' };
+const exposed = { 'access-control-expose-headers': 'WWW-Authenticate, Retry-After, DPoP-Nonce, Mcp-Session-Id' };
+
+/** `setTimeout` calls back at once for a longer time, and a client opens a stream again that ends after 24 days. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** Returns a function that checks a request to the endpoint: token, method, session, body, and the scopes of the message. */
 function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
-  const { hasSessions, publicTools, resource, clockToleranceSeconds } = rules;
-  const { scopesFor, isPublic } = createMessageRules(rules);
+  const { resource, sessions: hasSessions, publicTools } = rules;
   const sessions = new McpSessions();
 
-  return async ({ request, check, readBody, setHeader }: McpExchange): Promise<Response | AcceptedMessage> => {
+  return async ({ request, check, body, setHeader }: McpExchange) => {
     const { method, headers } = request;
     // The challenge names no scope: clients then register with, and request, all scopes of the metadata.
-    const first = await check(publicTools && { optional: true });
+    const first = await check({ optional: publicTools.length > 0 });
     // No `instanceof Response`: @hono/node-server replaces that global.
     if (!('claims' in first)) return unauthorized(first);
     // Without a token there is no stream: for a 401, clients would log in though they call public tools only.
     const methods = hasSessions && first.claims ? ['GET', 'POST', 'DELETE'] : ['POST'];
     if (!methods.includes(method))
-      return rejectMessage(405, -32_000, 'Method not allowed', { Allow: methods.join(', ') });
+      return rejectMessage(405, 'Method not allowed', undefined, { Allow: methods.join(', ') });
     const owner = ownerOf(first);
     const session = hasSessions ? headers.get('mcp-session-id') : null;
-    if (session !== null && sessions.isForeign(session, owner)) return rejectMessage(404, -32_001, 'Session not found');
-    const read = method === 'POST' ? await readMessage(readBody, rules.maxBodyBytes) : { messages: [] };
+    if (session !== null && sessions.isForeign(session, owner)) return rejectMessage(404, 'Session not found', -32_001);
+    const read =
+      method === 'POST' ? await readMessages(body(), rules.maxBodyBytes) : { messages: [], message: undefined };
     if (!('messages' in read)) return read;
     const { messages, message } = read;
-    const scope = first.claims ? scopesFor(messages, first.scopes) : [];
-    const isDecided = first.claims ? scope.length === 0 : messages.every(isPublic);
-    const auth = isDecided ? first : await check(scope.length > 0 ? { scope } : undefined);
-    if (!('claims' in auth)) return unauthorized(auth);
+    const scope = first.claims ? scopesFor(messages, first.scopes, rules) : [];
+    const isDecided = first.claims ? scope.length === 0 : messages.every((each) => isPublic(each, publicTools));
+    const auth = isDecided ? first : await check(scope.length > 0 ? { scope } : {});
+    if (!('claims' in auth)) return auth;
     if (auth.dpopNonce !== undefined) for (const header of nonceHeaders(auth.dpopNonce)) setHeader(...header);
-    const isStream = method === 'GET' || messages.some((each) => each.method === 'subscriptions/listen');
     const authInfo = auth.claims && { ...authInfoOf<object>(auth), resource: new URL(resource) };
-    const endsAtMs = authInfo && isStream ? (authInfo.expiresAt + clockToleranceSeconds) * 1000 : undefined;
+    const isStream = method === 'GET' || messages.some((each) => each.method === 'subscriptions/listen');
+    const expiresAtMs = authInfo && isStream ? authInfo.expiresAt * 1000 + rules.toleranceMs : undefined;
+    /** Calls back when an event stream that is the response must end, and returns what cancels that. */
+    const whenExpired =
+      expiresAtMs === undefined
+        ? undefined
+        : (end: () => void) => systemClock.schedule(end, Math.min(expiresAtMs - Date.now(), MAX_DELAY_MS));
+    /** Must be called with the response: its status, and the session that it opens. */
     function settle(status: number, opened: string | null): void {
       const used = opened ?? session;
-      if (!hasSessions || used === null || status >= 400) return;
+      if (!hasSessions || used === null || owner === undefined || status >= 400) return;
       if (method === 'DELETE') sessions.end(used);
       else if (!sessions.isForeign(used, owner)) sessions.use(used, owner);
     }
-    return { auth, authInfo, message, endsAtMs, settle };
+    return { auth, authInfo, message, whenExpired, settle };
   };
 }
 
@@ -114,6 +109,6 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
 const unauthorized = (rejection: Response): Response =>
   rejection.status === 400 ? new Response(rejection.body, { status: 401, headers: rejection.headers }) : rejection;
 
-/** A user of one client; '' for nobody. */
-const ownerOf = ({ claims, clientId }: Authentication<object> | Anonymous): string =>
-  claims ? JSON.stringify([Reflect.get(claims, 'iss'), Reflect.get(claims, 'sub'), clientId]) : '';
+/** Returns a user of one client. */
+const ownerOf = ({ claims, clientId }: Authentication<object> | Anonymous): string | undefined =>
+  claims && JSON.stringify([Reflect.get(claims, 'iss'), Reflect.get(claims, 'sub'), clientId]);

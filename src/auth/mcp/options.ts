@@ -2,27 +2,17 @@ import { coreOf } from '../guard/guard.ts';
 import { boolean, code, integer, list, type OptionRule, withDefault } from '../options/kinds.ts';
 import type { FixedScope, Guard } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
-import { isJsonObject, isText, namesIn } from '../values/json.ts';
+import { isJsonObject, isText, type Members, namesIn } from '../values/json.ts';
+import { describeUnknown } from '../values/spelling.ts';
 import { isLoopbackHost, parseUrl } from '../values/url.ts';
-
-/*
- * What the options of an MCP endpoint mean, and how they are validated.
- * What they decide about a request is in endpoint.ts.
- */
 
 /** The options of an MCP endpoint. */
 export interface McpOptions<PublicTools extends readonly string[] = readonly string[]> {
-  /**
-   * The scopes that tools require: by the name of the tool, what `check` takes as `scope`. A tool that is not listed requires only
-   * a token and the option `scope`.
-   */
+  /** What tools require besides a token and `scope`: by the name of the tool, what `check` takes as `scope`. */
   readonly tools?: Readonly<Record<string, FixedScope>>;
   /** The scope that every request with a token requires. */
   readonly scope?: FixedScope;
-  /**
-   * The tools that can be called without a token. Requests without one can then also begin, ping, list and send notifications, and
-   * nothing else.
-   */
+  /** The tools that need no token. Requests without one can then also begin, ping, list and send notifications, and nothing else. */
   readonly publicTools?: PublicTools;
   /**
    * The origins whose pages may call the server, such as `https://app.example.com`. Requests without an `Origin` header are allowed,
@@ -37,43 +27,33 @@ export interface McpOptions<PublicTools extends readonly string[] = readonly str
   readonly maxBodyBytes?: number;
 }
 
-/** A required scope: all of these names, or any of them. */
-export interface RequiredScope {
-  readonly names: readonly string[];
-  readonly isAny: boolean;
-}
+/** The lists of scopes of which one is required. */
+type Alternatives = readonly (readonly string[])[];
 
-const hostOf = (authority: unknown): string | undefined =>
+const readName = (name: unknown) => (isText(name) ? name : undefined);
+const hostOf = (authority: unknown) =>
   isText(authority) && /^[^\s/?#@\\]+$/.test(authority) ? parseUrl(`http://${authority}`)?.hostname : undefined;
 
 /** Desktop applications have origins of other schemes, for which `URL` says `null`, as pages of any site can. */
-const readOrigin = (origin: unknown) =>
-  isText(origin) &&
-  /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@\\*]+$/.test(origin) &&
-  [origin, 'null'].includes(parseUrl(origin)?.origin ?? '')
-    ? origin
-    : undefined;
+function readOrigin(origin: unknown): string | undefined {
+  if (!isText(origin) || !/^[a-z][a-z\d+.-]*:\/\/[^\s/?#@\\*]+$/.test(origin)) return undefined;
+  return [origin, 'null'].includes(parseUrl(origin)?.origin ?? '') ? origin : undefined;
+}
 
 const optionRules = {
-  tools: code<object>('an object that maps names of tools to scopes', isJsonObject),
+  tools: withDefault(code<object>('an object that maps names of tools to scopes', isJsonObject), {}),
   // Validated as the requirement of a guard.
   scope: code<FixedScope>('a scope', () => true),
-  publicTools: list('a list of names of tools', (name) => (isText(name) ? name : undefined)),
-  origins: list('a list of origins such as https://app.example.com', readOrigin),
-  hosts: list('a list of hosts such as mcp.internal', hostOf),
+  publicTools: withDefault(list('a list of names of tools', readName), []),
+  origins: withDefault(list('a list of origins such as https://app.example.com', readOrigin), []),
+  hosts: withDefault(list('a list of hosts such as mcp.internal', hostOf), []),
   sessions: boolean(false),
   maxBodyBytes: withDefault(integer(1, 2 ** 30), 4 * 2 ** 20),
 };
 
-const mistake = (problem: string) => new TypeError(`Cannot set up an MCP endpoint: ${problem}`);
+type CheckedOptions = { readonly [Name in keyof typeof optionRules]: (typeof optionRules)[Name]['fallback'] };
 
-function readOption<Checked>(name: string, { read, expected, fallback }: OptionRule<Checked>, given: object) {
-  if (!(name in given)) return fallback;
-  const value: unknown = Reflect.get(given, name);
-  const checked = value === undefined ? undefined : read(value);
-  if (checked === undefined) throw mistake(`${name} must be ${expected}, got ${describeValue(value)}`);
-  return checked;
-}
+const mistake = (problem: string) => new TypeError(`Cannot set up an MCP endpoint: ${problem}`);
 
 /**
  * Validates the options, and returns what a request is compared with.
@@ -81,40 +61,43 @@ function readOption<Checked>(name: string, { read, expected, fallback }: OptionR
  */
 export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   const core = coreOf(Object(guard));
-  const { publicUrl, resource = publicUrl, clockToleranceSeconds = 0 } = core?.options ?? {};
+  const { publicUrl, resource = publicUrl } = core?.options ?? {};
   if (!core || resource === undefined)
     throw mistake('the first argument must be a guard from createGuard(options), with publicUrl among its options');
   if (!isJsonObject(given)) throw mistake(`the second argument must be an object, got ${describeValue(given)}`);
   const unknown = namesIn(given).find((name) => !Object.hasOwn(optionRules, name));
-  if (unknown !== undefined) throw mistake(`${unknown} is no option. Use ${Object.keys(optionRules).join(', ')}`);
-  const readScope = (value: unknown, of: string): RequiredScope => {
-    core.readRequirements({ scope: value as FixedScope }, of);
-    const isAny = isJsonObject(value);
-    return { names: [(isAny ? value.anyOf : value) as string | readonly string[]].flat(), isAny };
-  };
-  const tools = readOption('tools', optionRules.tools, given) ?? {};
-  const scope = readOption('scope', optionRules.scope, given);
-  const publicTools = readOption('publicTools', optionRules.publicTools, given);
-  const both = publicTools?.find((name) => namesIn(tools).includes(name));
+  if (unknown !== undefined) throw mistake(describeUnknown(unknown, Object.keys(optionRules)));
+  const checked = Object.entries<OptionRule>(optionRules).map(([name, { read, expected, fallback }]) => {
+    if (!(name in given)) return [name, fallback];
+    const { [name]: value } = given as Members;
+    const valid = value === undefined ? undefined : read(value);
+    if (valid === undefined) throw mistake(`${name} must be ${expected}, got ${describeValue(value)}`);
+    return [name, valid];
+  });
+  const { tools, scope, origins, hosts, ...others } = Object.fromEntries(checked) as CheckedOptions;
+  const both = others.publicTools.find((name) => namesIn(tools).includes(name));
   if (both !== undefined) throw mistake(`the tool ${quote(both)} must not be in both tools and publicTools`);
+  const alternativesOf = (required: FixedScope, of: string): Alternatives => {
+    core.readRequirements({ scope: required }, of);
+    return isJsonObject(required) ? required.anyOf.map((one) => [one]) : [[required].flat()];
+  };
+  const ofAll = scope === undefined ? [] : alternativesOf(scope, 'every request');
+  const ofTools = new Map(
+    namesIn(tools).map((name) => [name, alternativesOf(Reflect.get(tools, name), `the tool ${quote(name)}`)]),
+  );
   const { hostname } = new URL(resource);
-  const isLocal = (host: string) => isLoopbackHost(hostname) && isLoopbackHost(host);
-  const origins = readOption('origins', optionRules.origins, given) ?? [];
-  const hosts = [hostname, ...(readOption('hosts', optionRules.hosts, given) ?? [])];
+  const isLocal = (host = '') => isLoopbackHost(hostname) && isLoopbackHost(host);
   return {
+    ...others,
     resource,
-    clockToleranceSeconds,
-    scope: scope === undefined ? undefined : readScope(scope, 'every request'),
-    tools: new Map(
-      namesIn(tools).map((name) => [name, readScope(Reflect.get(tools, name), `the tool ${quote(name)}`)]),
-    ),
-    publicTools,
-    hasSessions: readOption('sessions', optionRules.sessions, given) === true,
-    maxBodyBytes: readOption('maxBodyBytes', optionRules.maxBodyBytes, given) ?? 0,
-    isAllowedOrigin: (origin: string) => origins.includes(origin) || isLocal(parseUrl(origin)?.hostname ?? ''),
+    toleranceMs: core.options.clockToleranceSeconds * 1000,
+    ofAll,
+    ofTools,
+    scopes: [...new Set([ofAll, ...ofTools.values()].flat(2))],
+    isAllowedOrigin: (origin: string) => origins.includes(origin) || isLocal(parseUrl(origin)?.hostname),
     isAllowedHost(authority: string | null) {
-      const host = hostOf(authority) ?? '';
-      return hosts.includes(host) || isLocal(host);
+      const host = hostOf(authority);
+      return host !== undefined && ([hostname, ...hosts].includes(host) || isLocal(host));
     },
   };
 }

@@ -1,9 +1,8 @@
 import type { AnonymousIf, Authentication, Guard } from '../types.ts';
+import { pathOf } from '../values/text.ts';
 import { parseUrl } from '../values/url.ts';
 import type { McpAuthInfo } from './auth-info.ts';
 import { createMcpEndpoint } from './endpoint.ts';
-import { endedAt } from './expiry.ts';
-import { readText } from './message.ts';
 import type { McpOptions } from './options.ts';
 
 /** What a handler gets besides the request. */
@@ -37,7 +36,7 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
     context: McpContext<AcceptedClaims, [PublicTools] extends [never] ? false : true>,
   ) => Response | Promise<Response>,
 ): (request: Request) => Promise<Response> {
-  const decide = createMcpEndpoint(guard, options);
+  const { decide, resource } = createMcpEndpoint(guard, options);
   if (typeof handler !== 'function')
     throw new TypeError('Cannot set up an MCP endpoint: the handler must be a function');
   return async (request) => {
@@ -45,26 +44,38 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
     const added = new Headers();
     const result = await decide({
       request,
+      isEndpoint: pathOf(request.url) === pathOf(resource),
       host: request.headers.get('host') ?? parseUrl(request.url)?.host ?? null,
       check: (requirements) => guard.check(request, requirements),
-      readBody: (maxBytes) => readBody(request, maxBytes),
+      // A copy, because the handler gets the request that the guard has checked.
+      body: () => request.clone().body ?? [],
       setHeader: (name, value) => added.set(name, value),
     });
     if (!result) return new Response('Not found', { status: 404 });
     if (!('settle' in result)) return withHeaders(result, added);
-    const { endsAtMs, settle, ...context } = result;
+    const { whenExpired, settle, ...context } = result;
     const response = await handler(request, context as Parameters<typeof handler>[1]);
     settle(response.status, response.headers.get('mcp-session-id'));
-    const isEvents = response.headers.get('content-type')?.startsWith('text/event-stream');
-    const isEnding = endsAtMs !== undefined && isEvents && response.body;
-    return withHeaders(isEnding ? new Response(endedAt(response.body, endsAtMs), response) : response, added);
+    const isStream = whenExpired && response.headers.get('content-type')?.startsWith('text/event-stream');
+    const ending = isStream && response.body && new Response(endedBy(whenExpired, response.body), response);
+    return withHeaders(ending || response, added);
   };
 }
 
-/** Reads a copy, because the handler gets the request that the guard has checked. */
-async function readBody(request: Request, maxBytes: number): Promise<string | undefined> {
-  const { body } = request.clone();
-  return body ? readText(body, maxBytes) : '';
+/** Returns a stream that ends as if the handler had ended it. */
+function endedBy(
+  whenExpired: (end: () => void) => () => void,
+  stream: ReadableStream<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  let cancelEnd: (() => void) | undefined;
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>({
+    start(controller) {
+      cancelEnd = whenExpired(() => controller.terminate());
+    },
+  });
+  // However it ends, also by an error: otherwise the timer would keep it until then.
+  stream.pipeTo(writable).then(cancelEnd, cancelEnd);
+  return readable;
 }
 
 function withHeaders(response: Response, added: Headers): Response {

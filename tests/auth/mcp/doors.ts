@@ -10,7 +10,7 @@ import { serve } from '../../support/fixture.ts';
 import { bearer } from '../../support/mint.ts';
 import { listen } from '../../support/raw-http.ts';
 
-const express4: typeof express = createRequire(import.meta.url)('express-4');
+export const express4: typeof express = createRequire(import.meta.url)('express-4');
 
 export const resource = 'http://localhost:3010/mcp';
 export const issuer = await createTestIssuer();

@@ -241,6 +241,8 @@ test('a tool that is inherited has its scope, and a request without a host gets 
   const headers = { authorization: `Bearer ${tokens.reader}` };
   const request = new Request(resource, { method: 'POST', headers, body: JSON.stringify(call('add')) });
   expect((await send(request)).status).toBe(403);
+  const ofProxy = new Request(resource, { method: 'POST', headers: { ...headers, host: 'evil.example' } });
+  expect(await (await send(ofProxy)).text()).toContain('Host is not allowed');
   // On Bun, the URL of a request with an invalid host is only a path.
   const broken = Object.defineProperty(new Request(resource), 'url', { value: '/mcp' });
   expect((await send(broken)).status).toBe(404);
@@ -255,7 +257,8 @@ test('protectMcp() throws for a request whose body the application has read', as
 describe('protectMcp() and requireMcp() reject', () => {
   const nothing: McpOptions = JSON.parse('{}');
   test.each([
-    ['an unknown option', { tool: {} }, 'tool is no option'],
+    ['an unknown option', { tool: {} }, 'tool is not an option'],
+    ['a misspelt option', { maxBodyByte: 1 }, 'Did you mean maxBodyBytes?'],
     ['an unset option', { scope: undefined }, 'scope must be'],
     ['the scope of a tool that is unset', { tools: { add: undefined } }, 'the tool "add"'],
     ['an empty scope of a tool', { tools: { add: [] } }, 'the tool "add": scope is an empty list'],

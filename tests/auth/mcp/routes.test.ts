@@ -10,7 +10,7 @@ import { authOf } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
 import { bearer } from '../../support/mint.ts';
 import { listen, rawRequest } from '../../support/raw-http.ts';
-import { call, guardFor, issuer, message, resource } from './doors.ts';
+import { call, express4, guardFor, issuer, message, resource } from './doors.ts';
 
 const serveMcp = (_: object, response: ServerResponse) => response.end('reached');
 const protect = requireMcp(guardFor(), {});
@@ -39,6 +39,11 @@ const applications: readonly (readonly [name: string, app: () => RequestListener
     'a middleware before a route',
     () => express().use(protect).all('/mcp', serveMcp),
     ['/mcp', '/mcp/', '/MCP', '/mcp?x'],
+  ],
+  [
+    'a middleware of an application and of a route',
+    () => express().use(protect).all('/mcp', protect, serveMcp),
+    ['/mcp', '/MCP/'],
   ],
   ['a middleware of a route', () => express().all('/mcp', protect, serveMcp), ['/mcp', '/mcp/', '/MCP', '/Mcp/?x']],
   [
@@ -85,27 +90,52 @@ test.each(applications)('requireMcp() as %s leads to no handler without a token'
     expect([path, await requestTo(app(), path, { headers })]).toEqual([path, { status: 200, text: 'reached' }]);
 });
 
-test('requireMcp() passes on a request for any other path', async () => {
-  const app = express()
-    .use(protect)
-    .use('/api', express.Router().use(protect))
-    .post(['/', '/mcpx', '/api/x', '/mcp/x'], serveMcp);
-  for (const path of ['/', '/mcpx', '/api/x', '/mcp/x'])
+test('requireMcp() passes on a request for a path that is not the endpoint\u2019s or below it', async () => {
+  const paths = ['/', '/mcpx', '/mcp-docs', '/api/x', '/x/mcp'];
+  const app = express().use(protect).use('/api', express.Router().use(protect)).post(paths, serveMcp);
+  for (const path of paths)
     expect([path, await requestTo(app, path)]).toEqual([path, { status: 200, text: 'reached' }]);
 });
+
+/** How a handler is mounted on a path, where a middleware of the application alone does not see which paths lead to it. */
+const mounts: readonly (readonly [name: string, app: () => RequestListener, paths: readonly string[]])[] = [
+  ['Express', () => express().use(protect).use('/mcp', serveMcp), ['/mcp/x', '/MCP/x', '/mcp/../x']],
+  ['a route of Express', () => express().use(protect).all('/mcp/{*rest}', serveMcp), ['/mcp/x', '/mcp/x/y?z']],
+  ['Express 4', () => express4().use(protect).use('/mcp', serveMcp), ['/mcp/x', '/MCP/x', '/mcp/../x']],
+  ['Connect', () => connect().use(protect).use('/mcp', serveMcp), ['/mcp/x', '/mcp.x', '/MCP.x/y']],
+  ['a router that decodes paths', () => connect().use(protect).use(serveMcp), ['/%6dcp%2Fx', '//mcp/x']],
+];
+
+test.each(mounts)('requireMcp() before a mount of %s refuses the paths below it', async (_, app, paths) => {
+  const token = `Authorization: Bearer ${await issuer.token()}`;
+  for (const path of paths)
+    for (const headers of [[], [token]])
+      expect([path, (await rawPost(app(), path, headers)).status]).toEqual([path, 404]);
+});
+
+/** Sends a target as it is: `fetch` would resolve it. */
+async function rawPost(app: RequestListener, target: string, headers: readonly string[] = []) {
+  const server = createServer(app);
+  const origin = `http://127.0.0.1:${await listen(server)}`;
+  const lines = [`POST ${target} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...headers];
+  const response = await rawRequest(origin, lines);
+  server.close();
+  return response;
+}
 
 test.each([
   ['a scheme that is not HTTP', 'ftp://localhost/mcp'],
   ['a URL without a host', 'http:///mcp'],
+  ['a URL without slashes', 'http:/mcp'],
   ['a backslash after a host', 'http://localhost\\mcp'],
   ['a backslash before a fragment', '/mcp\\#'],
+  ['a backslash and a path below', '/mcp\\..\\x#'],
+  ['a path that some routers decode', '/%6Dcp'],
 ])('requireMcp() leads no request for %s to the handler without a token', async (_, target) => {
-  const server = createServer(express().use(protect).all('/mcp', serveMcp));
-  const origin = `http://127.0.0.1:${await listen(server)}`;
-  const response = await rawRequest(origin, [`POST ${target} HTTP/1.1`, 'Host: localhost', 'Connection: close']);
+  const response = await rawPost(express().use(protect).all('/mcp', serveMcp).use('/mcp', serveMcp), target);
   // Some runtimes refuse such a target by themselves.
-  expect([400, 401]).toContain(response.status);
-  server.close();
+  expect([400, 401, 404]).toContain(response.status);
+  expect(await response.text()).not.toContain('reached');
 });
 
 test.each(['/other?a=\\', 'http://localhost/other', '*'])('requireMcp() passes on a request for %s', async (target) => {

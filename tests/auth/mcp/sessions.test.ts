@@ -31,10 +31,9 @@ test('10,000 sessions are kept in all', () => {
 
 test('a session that nobody owns is the first user\u2019s, and is then nobody else\u2019s', () => {
   const sessions = new McpSessions();
-  sessions.use('a', '');
-  expect([sessions.isForeign('a', ''), sessions.isForeign('a', 'ada')]).toEqual([false, false]);
+  expect([undefined, 'ada'].map((owner) => sessions.isForeign('a', owner))).toEqual([false, false]);
   sessions.use('a', 'ada');
-  expect(['', 'ada', 'bob'].map((owner) => sessions.isForeign('a', owner))).toEqual([true, false, true]);
+  expect([undefined, 'ada', 'bob'].map((owner) => sessions.isForeign('a', owner))).toEqual([true, false, true]);
   sessions.end('a');
   expect(sessions.isForeign('a', 'bob')).toBe(false);
 });
