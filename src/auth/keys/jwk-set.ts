@@ -3,7 +3,7 @@ import type { Algorithm } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
 import { printable } from '../values/text.ts';
 import { FetchError } from './fetch/fault.ts';
-import { algorithmsFor, describeWeakness, importPublicJwk, type PublicJwk, readPublicJwk } from './jwk.ts';
+import { algorithmsFor, importPublicJwk, type PublicJwk, readPublicJwk } from './jwk.ts';
 import { isNamed, readKeySet } from './jwk-set-document.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
@@ -24,10 +24,8 @@ export type Keys = ReadonlyMap<string, readonly ImportedKey[]>;
 export interface ReadKey {
   readonly kid: string;
   readonly algorithm: Algorithm;
-  /** Undefined if the key is malformed or weak. */
-  readonly publicJwk: PublicJwk | undefined;
-  /** How it is malformed or weak, or empty. */
-  readonly reason: string;
+  /** Or how it is malformed or weak. */
+  readonly publicJwk: PublicJwk | string;
   readonly issuer?: string | undefined;
   /** Whether the key has no `alg`, and fits several of the accepted algorithms. */
   readonly isAmbiguous: boolean;
@@ -54,8 +52,8 @@ export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?
     if (typeof read === 'object') keys.push(read);
     else skipped.push(`${isNamed(jwk) ? printable(jwk.kid, 64) : `key ${index + 1}`}: ${read}`);
   }
-  if (keys.some(({ publicJwk }) => publicJwk)) return { keys, skipped };
-  throw noUsableKey(url, [...skipped, ...describeReported(keys)]);
+  if (keys.some(({ publicJwk }) => typeof publicJwk === 'object')) return { keys, skipped };
+  throw noUsableKey(url, [...skipped, ...keys.map(({ kid, publicJwk }) => `${printable(kid, 64)}: ${publicJwk}`)]);
 }
 
 /** A key that is not used as its issuer may intend. */
@@ -85,21 +83,21 @@ export async function importKeys(read: ReadKeys, held: Keys, url?: string): Prom
   const keys = new Map<string, ImportedKey[]>();
   const unsupported: ReportedKey[] = [];
   const unusable: ReportedKey[] = [];
-  for (const { kid, algorithm, publicJwk, reason, issuer } of read.keys) {
+  for (const { kid, algorithm, publicJwk, issuer } of read.keys) {
     const identity = JSON.stringify([algorithm, publicJwk, issuer]);
     const known = held.get(kid)?.find((key) => key.identity === identity);
-    const cryptoKey = known?.cryptoKey ?? (publicJwk ? await importPublicJwk(publicJwk, algorithm) : 'invalid');
+    const isReadable = typeof publicJwk === 'object';
+    const cryptoKey = known?.cryptoKey ?? (isReadable ? await importPublicJwk(publicJwk, algorithm) : 'invalid');
     if (cryptoKey === 'unsupported') unsupported.push({ kid, reason: `this runtime does not support ${algorithm}` });
-    else if (cryptoKey === 'invalid') unusable.push({ kid, reason: reason || 'not on its curve' });
+    else if (cryptoKey === 'invalid') unusable.push({ kid, reason: isReadable ? 'not on its curve' : publicJwk });
     else
       keys.set(kid, [...(keys.get(kid) ?? []), known ?? { algorithm, cryptoKey, issuer, identity, isCurrent: true }]);
   }
-  if (keys.size === 0) throw noUsableKey(url, [...read.skipped, ...describeReported([...unsupported, ...unusable])]);
-  return { keys, ambiguous: read.keys.filter(({ isAmbiguous }) => isAmbiguous), unsupported, unusable };
+  const describe = ({ kid, reason }: ReportedKey) => `${printable(kid, 64)}: ${reason}`;
+  if (keys.size === 0) throw noUsableKey(url, [...read.skipped, ...[...unsupported, ...unusable].map(describe)]);
+  const ambiguous = read.keys.flatMap(({ kid, isAmbiguous }) => (isAmbiguous ? { kid, reason: '' } : []));
+  return { keys, ambiguous, unsupported, unusable };
 }
-
-const describeReported = (keys: readonly ReportedKey[]): readonly string[] =>
-  keys.map(({ kid, reason }) => `${printable(kid, 64)}: ${reason}`);
 
 /** An issuer with more keys than that is told about the first. */
 const maxReasons = 10;
@@ -135,15 +133,15 @@ function readKey(jwk: unknown, accepted: readonly Algorithm[]): ReadKey | string
     kid,
     algorithm,
     publicJwk,
-    reason: describeWeakness(jwk, algorithm) ?? '',
     // What is not a string is no issuer.
     issuer: issuer === undefined || typeof issuer === 'string' ? issuer : '',
-    isAmbiguous: publicJwk !== undefined && second !== undefined,
+    isAmbiguous: typeof publicJwk === 'object' && second !== undefined,
   };
 }
 
 /** Returns why a key of a set is not used for any of the accepted algorithms; undefined if it is. It is not imported. */
 export function whySkipped(jwk: unknown, accepted: readonly Algorithm[]): string | undefined {
   const read = readKey(jwk, accepted);
-  return (typeof read === 'string' ? read : read.reason) || undefined;
+  const reason = typeof read === 'string' ? read : read.publicJwk;
+  return typeof reason === 'string' ? reason : undefined;
 }

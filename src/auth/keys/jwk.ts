@@ -22,30 +22,22 @@ export interface KeyLimits {
 }
 
 /**
- * Returns the public members of a JWK, or undefined if it cannot verify signatures of this algorithm: it is for another
- * purpose, malformed or weak. Private members are ignored. Does NOT check whether a point is on its curve:
+ * Returns the public members of a JWK, or why it cannot verify signatures of this algorithm: it is for another purpose, malformed
+ * or weak, such as `1024 bits`. Private members are ignored. Does NOT check whether a point is on its curve:
  * {@link importPublicJwk} does.
  */
-export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): PublicJwk | undefined {
-  if (typeof algorithmsFor(jwk, [algorithm]) === 'string' || describeWeakness(jwk, algorithm, limits) !== undefined)
-    return undefined;
-  const { kty, crv } = algorithmRules[algorithm];
-  const { n, e, x, y, pub } = jwk as PublicJwk;
-  if (kty === 'RSA') return { kty, n, e } as PublicJwk;
-  if (kty === 'AKP') return { kty, alg: algorithm, pub } as PublicJwk;
-  return (kty === 'OKP' ? { kty, crv, x } : { kty, crv, x, y }) as PublicJwk;
-}
-
-/** Returns why a JWK that is meant for this algorithm is malformed or weak, such as `1024 bits`; undefined if it is neither. */
-export function describeWeakness(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): string | undefined {
+export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): PublicJwk | string {
+  const meant = algorithmsFor(jwk, [algorithm]);
+  if (typeof meant === 'string') return meant;
   const { kty, crv, partBytes } = algorithmRules[algorithm];
+  const { n, e, x, y, pub } = jwk as PublicJwk;
   const read = (name: string) => decodeMember(jwk[name], limits);
   const wrongLength = (name: string) => (read(name).length === partBytes ? undefined : `${name} is malformed`);
-  if (kty === 'RSA') return describeRsaWeakness(read('n'), read('e'), limits);
-  if (kty === 'AKP') return wrongLength('pub');
+  if (kty === 'RSA') return describeRsaWeakness(read('n'), read('e'), limits) ?? ({ kty, n, e } as PublicJwk);
+  if (kty === 'AKP') return wrongLength('pub') ?? ({ kty, alg: algorithm, pub } as PublicJwk);
   if (jwk.crv !== crv) return 'crv does not fit alg';
-  if (kty === 'EC') return wrongLength('x') ?? wrongLength('y');
-  return wrongLength('x') ?? (isOfSmallOrder(read('x')) ? 'x is of small order' : undefined);
+  if (kty === 'EC') return wrongLength('x') ?? wrongLength('y') ?? ({ kty, crv, x, y } as PublicJwk);
+  return wrongLength('x') ?? (isOfSmallOrder(read('x')) ? 'x is of small order' : ({ kty, crv, x } as PublicJwk));
 }
 
 /**

@@ -40,5 +40,6 @@ const limits: KeyLimits = {
 export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk | undefined {
   if (!isJsonObject(jwk) || privateMembers.some((name) => (jwk[name] ?? undefined) !== undefined)) return undefined;
   const { kty, crv, x, y, n, e } = jwk;
-  return readPublicJwk({ kty, crv, x, y, n, e }, algorithm, limits);
+  const read = readPublicJwk({ kty, crv, x, y, n, e }, algorithm, limits);
+  return typeof read === 'object' ? read : undefined;
 }
