@@ -5,6 +5,12 @@ import { isLoopbackHost } from './url.ts';
  * the network of the application.
  */
 
+/** RFC 1918, RFC 3927, RFC 6598, and what is on this machine. */
+const privateIpv4 =
+  /^(?:0|10|127|169\.254|192\.168|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./;
+/** Unique local, link-local, and site-local, which is deprecated. */
+const privateIpv6 = /^(?:f[cd][\da-f]|fe[89a-f])[\da-f]$/;
+
 /**
  * Whether a host, as `URL` normalizes it, is a loopback, private, link-local or unspecified address, or a name of this machine
  * (RFC 1918, RFC 3927, RFC 4193, RFC 4291, RFC 6598, RFC 6761), also as IPv6 that contains IPv4 (RFC 6052, RFC 3056).
@@ -12,48 +18,25 @@ import { isLoopbackHost } from './url.ts';
 export function isPrivateHost(hostname: string): boolean {
   const host = hostname.replace(/\.$/, '');
   if (host.startsWith('[')) return isPrivateIpv6(groupsOf(host.slice(1, -1)));
-  const [, first, second] = /^(\d+)\.(\d+)\.\d+\.\d+$/.exec(host) ?? [];
-  return isLoopbackHost(host) || (first !== undefined && isPrivateIpv4(Number(first) * 256 + Number(second)));
+  return isLoopbackHost(host) || (/^\d+(?:\.\d+){3}$/.test(host) && privateIpv4.test(host));
 }
 
-/** Pairs of the first 16 bits of an address, without those that tell the host, and how many there are. */
-const privateIpv4 = [
-  [0, 8],
-  [10 << 8, 8],
-  [(100 << 8) + 64, 10],
-  [127 << 8, 8],
-  [(169 << 8) + 254, 16],
-  [(172 << 8) + 16, 12],
-  [(192 << 8) + 168, 16],
-] as const;
-const startsWith = (bits: number, [prefix, length]: readonly [prefix: number, length: number]) =>
-  bits >> (16 - length) === prefix >> (16 - length);
-
-/** @param bits the first 16 */
-const isPrivateIpv4 = (bits: number) => privateIpv4.some((range) => startsWith(bits, range));
-
-/** Unique local, link-local, and site-local, which is deprecated. */
-const privateIpv6 = [
-  [0xfc00, 7],
-  [0xfe80, 10],
-  [0xfec0, 10],
-] as const;
-
-function isPrivateIpv6(groups: readonly number[]): boolean {
-  const [first = 0, second = 0] = groups;
-  if (privateIpv6.some((range) => startsWith(first, range))) return true;
-  const start = groups
-    .slice(0, 6)
-    .map((group) => group.toString(16))
-    .join(':');
+function isPrivateIpv6(groups: readonly string[]): boolean {
+  const [first = '', second = ''] = groups;
+  const start = groups.slice(0, 6).join(':');
   // Loopback and the unspecified address look like IPv4 addresses that begin with 0.
-  if (/^0:0:0:0:(?:0|ffff):(?:0|ffff)$|^0:0:0:0:ffff:0$|^64:ff9b:0:0:0:0$/.test(start))
-    return isPrivateIpv4(groups[6] ?? 0);
-  return start.startsWith('64:ff9b:1:') || (first === 0x2002 && isPrivateIpv4(second));
+  const hasIpv4 = /^0:0:0:0:(?:0|ffff):(?:0|ffff)$|^0:0:0:0:ffff:0$|^64:ff9b:0:0:0:0$/.test(start);
+  if (hasIpv4) return startsPrivately(groups[6] ?? '');
+  return privateIpv6.test(first) || start.startsWith('64:ff9b:1:') || (first === '2002' && startsPrivately(second));
 }
 
-function groupsOf(address: string): readonly number[] {
+/** @param group the first half of an IPv4 address */
+function startsPrivately(group: string): boolean {
+  const bits = Number.parseInt(group, 16);
+  return privateIpv4.test(`${bits >> 8}.${bits & 255}.`);
+}
+
+function groupsOf(address: string): readonly string[] {
   const [head = [], tail = []] = address.split('::').map((part) => (part === '' ? [] : part.split(':')));
-  const zeros = Array<string>(8 - head.length - tail.length).fill('0');
-  return [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16));
+  return [...head, ...Array<string>(8 - head.length - tail.length).fill('0'), ...tail];
 }
