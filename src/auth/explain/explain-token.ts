@@ -24,8 +24,7 @@ import { type Explanation, withRender, withVerdicts } from './render.ts';
 import { signsOfIdToken } from './unchecked/suggestion.ts';
 import { explainUnchecked } from './unchecked/unchecked.ts';
 import { adviseUnverified, judgeUnverified } from './unverified.ts';
-import { watchIntrospection, watchLookup, withoutCallbacks } from './watched-callbacks.ts';
-import { watchKeys } from './watched-keys.ts';
+import { watchIntrospection, watchKeys, watchLookup, withoutCallbacks } from './watched.ts';
 
 /** How a token is explained. */
 export interface ExplainOptions {

@@ -62,18 +62,6 @@ export function findProof(pasted: string): { readonly proof: PastedProof; readon
   };
 }
 
-/** What a proof is compared with. */
-export interface ExpectedOfProof {
-  /** `publicUrl` and the path of the request. */
-  readonly url: string;
-  /** The SHA-256 hash of the token. */
-  readonly tokenHash: string;
-  /** The thumbprint of the proof's key; undefined if that cannot be read. */
-  readonly thumbprint: string | undefined;
-  /** What the guard decides as of when the proof was made; undefined if it is not too old. */
-  readonly atItsTime: string | undefined;
-}
-
 /** Returns the request with a token, and the proof if there is one. Not a `Request`, which takes some methods as another. */
 export function requestWith(
   token: string,
@@ -90,19 +78,27 @@ export function requestWith(
   };
 }
 
-/** @param later why the request is rejected as of when the proof was made, if it is */
+export type ExpectedOfProof = Awaited<ReturnType<typeof expectedOf>>;
+
+/**
+ * Returns what a proof is compared with, and if it is too old, what the guard decides as of when it was made.
+ * @param later why the request is rejected as of then, if it is
+ */
 export async function expectedOf(
   proof: PastedProof,
   token: string,
   { publicUrl }: CheckedOptions,
   later: RefusalReason | undefined,
-): Promise<ExpectedOfProof> {
+) {
   const { iat } = proof.claims;
   const isOld = typeof iat === 'number' && iat * 1000 < Date.now();
-  const thumbprint = await calculateJwkThumbprint(Object(proof.header.jwk)).catch(() => undefined);
   const then = later === undefined ? 'the request is accepted' : `it is rejected too: ${refusals[later].description}`;
-  const url = `${publicUrl}${pathAtServer(proof, publicUrl)}`;
-  return { url, thumbprint, tokenHash: await sha256(token), atItsTime: isOld ? then : undefined };
+  return {
+    url: `${publicUrl}${pathAtServer(proof, publicUrl)}`,
+    tokenHash: await sha256(token),
+    thumbprint: await calculateJwkThumbprint(Object(proof.header.jwk)).catch(() => undefined),
+    atItsTime: isOld ? then : undefined,
+  };
 }
 
 /** Returns the path as a server behind `publicUrl` gets it: without that of `publicUrl`. */

@@ -21,7 +21,7 @@ export interface ImportedKey {
 export type Keys = ReadonlyMap<string, readonly ImportedKey[]>;
 
 /** A key of a JWK Set that is meant for an accepted algorithm. */
-export interface ReadKey {
+interface ReadKey {
   readonly kid: string;
   readonly algorithm: Algorithm;
   /** Or how it is malformed or weak. */
@@ -31,19 +31,13 @@ export interface ReadKey {
   readonly isAmbiguous: boolean;
 }
 
-/** The keys of a JWK Set. */
-export interface ReadKeys {
-  readonly keys: readonly ReadKey[];
-  /** Keys that have no `kid` or are not meant for an accepted algorithm, each with the reason: `k1: use is enc`. */
-  readonly skipped: readonly string[];
-}
-
 /**
- * Returns the keys of a JWK Set (RFC 7517 §5), each for one of `accepted`. Keys for another purpose are skipped.
+ * Returns the keys of a JWK Set (RFC 7517 §5), each for one of `accepted`, and those that have no `kid` or another purpose, each
+ * with the reason: `k1: use is enc`.
  * @throws {FetchError} not a JWK Set, an empty one, too many keys, or no usable key
  * @param url of the set, for the error
  */
-export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?: string): ReadKeys {
+export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?: string) {
   const members = readKeySet(jwkSet, url);
   const keys: ReadKey[] = [];
   const skipped: string[] = [];
@@ -79,7 +73,7 @@ export interface ImportedKeys {
  * @throws {FetchError} no usable key
  * @param url of the set, for the error
  */
-export async function importKeys(read: ReadKeys, held: Keys, url?: string): Promise<ImportedKeys> {
+export async function importKeys(read: ReturnType<typeof readJwkSet>, held: Keys, url?: string): Promise<ImportedKeys> {
   const keys = new Map<string, ImportedKey[]>();
   const unsupported: ReportedKey[] = [];
   const unusable: ReportedKey[] = [];
