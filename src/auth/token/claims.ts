@@ -43,21 +43,15 @@ function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Re
   return checkTime(claims, rules, nowSeconds);
 }
 
-const isMissing = (value: unknown) => value === undefined;
-const isTextOrMissing = (value: unknown) => isMissing(value) || typeof value === 'string';
-
-/** RFC 7519 §4.1, RFC 8693 §4.3: the claims that have a type, on which handlers rely, and which of them are required. */
+/** RFC 7519 §4.1, RFC 8693 §4.3: the claims that have a type, on which handlers rely. Only `exp` is required. */
 const claimTypes = [
-  { name: 'exp', type: 'a number', isValid: Number.isFinite },
-  { name: 'nbf', type: 'a number', isValid: (value: unknown) => isMissing(value) || Number.isFinite(value) },
-  { name: 'iat', type: 'a number', isValid: (value: unknown) => isMissing(value) || Number.isFinite(value) },
-  { name: 'sub', type: 'text', isValid: isTextOrMissing },
-  { name: 'jti', type: 'text', isValid: isTextOrMissing },
-  { name: 'client_id', type: 'text', isValid: isTextOrMissing },
+  ...['exp', 'nbf', 'iat'].map((name) => ({ name, type: 'a number', isValid: Number.isFinite })),
+  ...['sub', 'jti', 'client_id'].map((name) => ({ name, type: 'text', isValid: isString })),
 ];
 
 /** Returns the names of claims that are missing or of another type, and the type that each must have. */
-export const findMalformed = (claims: Members) => claimTypes.filter(({ name, isValid }) => !isValid(claims[name]));
+export const findMalformed = (claims: Members) =>
+  claimTypes.filter(({ name, isValid }) => !isValid(claims[name]) && (claims[name] !== undefined || name === 'exp'));
 
 /**
  * Whether a claim, or a member of a list in it, is one of these values: text, or a number or boolean in its JSON form. `events` has
@@ -113,5 +107,9 @@ function audiencesOf(value: unknown): readonly string[] {
 }
 
 export function isStringList(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((member) => typeof member === 'string');
+  return Array.isArray(value) && value.every(isString);
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string';
 }

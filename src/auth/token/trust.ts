@@ -15,11 +15,6 @@ export interface Trust {
   readonly rules: ClaimRules & Pick<CheckedOptions, 'algorithms' | 'scopeClaim' | 'introspect'>;
 }
 
-/** The issuers that a guard knows in advance. */
-export interface ListedTrusts extends Trusts {
-  of(issuer: unknown): Trust | undefined;
-}
-
 /** The issuers of a guard. */
 export interface Trusts {
   /** The algorithms of all issuers. */
@@ -32,11 +27,14 @@ export interface Trusts {
   of(issuer: unknown): Trust | Refusal | undefined | Promise<Trust | Refusal>;
 }
 
+/** The issuers that a guard knows in advance. */
+export type ListedTrusts = ReturnType<typeof createTrusts>;
+
 /** @param issuers the rules for each issuer, by its identifier, as `keySets` are its keys */
 export function createTrusts(
   issuers: ReadonlyMap<string, Omit<Trust['rules'], 'issuer'>>,
   keySets: ReadonlyMap<string, Trust['keys']>,
-): ListedTrusts {
+) {
   const trusts = new Map<string, Trust>();
   for (const [issuer, rules] of issuers) {
     const keys = keySets.get(issuer);
