@@ -73,13 +73,25 @@ const frameworks: readonly Framework[] = [
       'src/app.html': '<!doctype html><html><head>%sveltekit.head%</head><body>%sveltekit.body%</body></html>',
       'vite.config.js': `import adapter from '@sveltejs/adapter-node';
         import { sveltekit } from '@sveltejs/kit/vite';
-        export default { plugins: [sveltekit({ adapter: adapter() })] };`,
+        export default { plugins: [sveltekit({ adapter: adapter(), experimental: { remoteFunctions: true } })] };`,
       'src/hooks.server.ts': `import { useGuard } from './guard.server.ts';
         export const handle = async ({ event, resolve }) => {
           const result = event.url.pathname.startsWith('/api/') && await useGuard().check(event.request);
           return result instanceof Response ? result : resolve(event);
         };`,
       'src/routes/api/hooked/+server.ts': "export const GET = () => new Response('hooked');",
+      'src/routes/data.remote.ts': `import { query } from '$app/server';
+        export const secret = query(async () => 'remote');`,
+      'src/routes/+page.svelte': `<script>import { secret } from './data.remote.ts';</script>
+        <button onclick={() => secret()}>ok</button>`,
+      'src/routes/area/+layout.server.ts': `import { error } from '@sveltejs/kit';
+        import { useGuard } from '../../guard.server.ts';
+        export const load = async ({ request }) => {
+          const result = await useGuard().check(request);
+          if (result instanceof Response) error(result.status);
+        };`,
+      'src/routes/area/+page.server.ts': "export const load = () => ({ secret: 'of the area' });",
+      'src/routes/area/+page.svelte': '<p>ok</p>',
     },
     build: 'vite build',
     start: 'build/index.js',
@@ -93,6 +105,13 @@ const frameworks: readonly Framework[] = [
       'astro.config.mjs': `import node from '@astrojs/node';
         export default { adapter: node({ mode: 'standalone' }) };`,
       'src/pages/api/prerendered.ts': `${astroRoute}`.replace('export const prerender = false;', ''),
+      'src/middleware.ts': `import { useGuard } from './guard.ts';
+        export const onRequest = async ({ isPrerendered, request, url }, next) => {
+          const result = !isPrerendered && url.pathname.startsWith('/area') && (await useGuard().check(request));
+          return result instanceof Response ? result : next();
+        };`,
+      'src/pages/area/dynamic.astro': '---\nexport const prerender = false;\n---\n<p>of the area</p>',
+      'src/pages/area/static.astro': '---\nexport const prerender = true;\n---\n<p>of the area</p>',
     },
     // Without settings, the build would fail at the endpoint that it calls.
     build: 'ISSUER=https://issuer.example.test/ AUDIENCE=api astro build',
@@ -106,10 +125,23 @@ const frameworks: readonly Framework[] = [
       'app/root.tsx': `import { Outlet } from 'react-router';
         export default () => <html lang="en"><body><Outlet /></body></html>;`,
       'app/routes.ts': `import { route } from '@react-router/dev/routes';
-        export default ['reports', 'page', 'lost'].map((name) => route(name, \`routes/\${name}.ts\`));`,
+        export default [
+          ...['reports', 'page', 'lost'].map((name) => route(name, \`routes/\${name}.ts\`)),
+          ...['by-loader', 'by-middleware'].map((name) =>
+            route(name, \`routes/\${name}.ts\`, [route('users', 'routes/users.ts', { id: \`\${name}-users\` })]),
+          ),
+        ];`,
       'vite.config.ts': `import { reactRouter } from '@react-router/dev/vite';
         export default { plugins: [reactRouter()] };`,
       'app/routes/page.ts': `${thrown(routerRoute)}\n${headersLine}\nexport const ErrorBoundary = () => 'no';\nexport default () => 'page';`,
+      'app/routes/by-loader.ts': `${thrown(routerRoute)}\nexport { Outlet as default } from 'react-router';`,
+      'app/routes/by-middleware.ts': `import { useGuard } from '../guard.server.ts';
+        export const middleware = [async ({ request }, next) => {
+          const result = await useGuard().check(request);
+          return result instanceof Response ? result : next();
+        }];
+        export { Outlet as default } from 'react-router';`,
+      'app/routes/users.ts': `export const loader = () => 'of the area';\nexport default () => 'users';`,
       'app/routes/lost.ts': `${thrown(routerRoute)}\nexport const ErrorBoundary = () => 'no';\nexport default () => 'page';`,
     },
     build: 'react-router build',
@@ -170,8 +202,25 @@ describe.each(frameworks)('docs/start/full-stack.md: $name', (framework) => {
     SvelteKit: [
       ['/api/hooked', undefined, '', 401, 'missing_token'],
       ['/api/hooked', '', 'ada', 200, 'hooked'],
+      // SvelteKit derives the middle of the path from that of the file.
+      ['/_app/remote/q5s0im/secret', undefined, '', 200, 'remote'],
+      ['/area', undefined, '', 401, ''],
+      ['/area/__data.json', undefined, '', 200, '401'],
+      // A client chooses which functions run.
+      ['/area/__data.json?x-sveltekit-invalidated=001', undefined, '', 200, 'of the area'],
     ],
-    Astro: [['/api/prerendered', scope, 'ada', 200, 'missing_token']],
+    Astro: [
+      ['/api/prerendered', scope, 'ada', 200, 'missing_token'],
+      ['/area/dynamic', undefined, '', 401, 'missing_token'],
+      ['/%61rea/dynamic', undefined, '', 401, 'missing_token'],
+      ['/area/static', undefined, '', 200, 'of the area'],
+    ],
+    'React Router': [
+      ['/by-loader/users', undefined, '', 401, ''],
+      ['/by-loader/users.data?_routes=by-loader-users', undefined, '', 200, 'of the area'],
+      ['/by-middleware/users', undefined, '', 401, 'missing_token'],
+      ['/by-middleware/users.data?_routes=by-middleware-users', undefined, '', 401, 'missing_token'],
+    ],
   };
   for (const [path, granted, sub, status, said] of traps[framework.name] ?? [])
     test(`responds at ${path} to ${sub || 'a stranger'} with ${status} and ${said}`, async () => {
