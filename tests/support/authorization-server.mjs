@@ -38,6 +38,8 @@ const provider = new Provider(issuer, {
     return { acr, auth_time: authTime };
   },
   issueRefreshToken: () => true,
+  // So that a test whose clock is ahead of this one sees a token expire, and the refreshed one not.
+  ttl: { AccessToken: ({ oidc }) => (oidc.params?.grant_type === 'refresh_token' ? 86_400 : 3600) },
   interactions: { url: (_, { uid }) => `/login/${uid}` },
   async loadExistingGrant({ oidc }) {
     const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
