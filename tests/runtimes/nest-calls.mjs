@@ -1,9 +1,18 @@
 // An application of NestJS with every kind of call: HTTP, GraphQL, a gateway and messages of a hybrid microservice.
 import 'reflect-metadata';
 import { ApolloDriver } from '@nestjs/apollo';
-import { Controller, Get, Module, Param, UseGuards } from '@nestjs/common';
+import { Catch, Controller, Get, HttpException, Module, Param, UseFilters, UseGuards } from '@nestjs/common';
 import { APP_GUARD, NestFactory } from '@nestjs/core';
-import { GraphQLModule, Mutation, Query, Resolver } from '@nestjs/graphql';
+import {
+  Field,
+  GraphQLModule,
+  Mutation,
+  ObjectType,
+  Query,
+  ResolveField,
+  Resolver,
+  Subscription,
+} from '@nestjs/graphql';
 import { ClientProxyFactory, MessagePattern, Transport } from '@nestjs/microservices';
 import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
@@ -26,6 +35,17 @@ function decorate(type, decorators, methods) {
   return type;
 }
 
+// Without a name, a variable is unset in most runs.
+const {
+  FIELDS,
+  FILTER,
+  MERCURIUS,
+  PLATFORM,
+  PORT = '3010',
+  SOCKETS,
+  SUBSCRIPTIONS,
+  WITHOUT_GUARDED_MESSAGES,
+} = process.env;
 const handled = [];
 const scope = 'read:reports';
 
@@ -61,6 +81,27 @@ decorate(ReportsResolver, [Resolver()], {
   add: [[Mutation(() => String), RequireToken({ scope: 'write:reports' })]],
 });
 
+class Note {}
+decorate(Note, [ObjectType()], {});
+Field(() => String)(Note.prototype, 'text');
+
+class NotesResolver {
+  note() {
+    return { text: 'open' };
+  }
+  secret() {
+    return 'secret';
+  }
+  async *ticks() {
+    yield { ticks: 'tick' };
+  }
+}
+decorate(NotesResolver, [Resolver(() => Note)], {
+  note: [[Query(() => Note), Public()]],
+  secret: [[ResolveField(() => String, { nullable: true }), RequireToken({ scope: 'admin' })]],
+  ticks: [[Subscription(() => String), RequireToken({ scope })]],
+});
+
 const messages = { transport: Transport.TCP, options: { host: '127.0.0.1', port: Number(process.env.TCP_PORT) } };
 const client = ClientProxyFactory.create(messages);
 
@@ -86,7 +127,21 @@ class Messages {
 }
 decorate(Messages, [Controller()], { sum: [[MessagePattern('sum')]], open: [[MessagePattern('open'), Public()]] });
 
+/** That of docs/start/nestjs.md. */
+class RejectionFilter {
+  catch(exception, host) {
+    const data = exception.getResponse();
+    const client = host.switchToWs().getClient();
+    if (SOCKETS === 'ws') client.send(JSON.stringify({ event: 'exception', data }));
+    else client.emit('exception', data);
+  }
+}
+decorate(RejectionFilter, [Catch(HttpException)], {});
+
 class Gateway {
+  handleConnection(client, request) {
+    if (SOCKETS === 'ws') client.request = request;
+  }
   afterInit(server) {
     if (process.env.GUARDED_CONNECTIONS) server.engine.use(requireToken(plain));
   }
@@ -95,26 +150,41 @@ class Gateway {
     return { event: 'said', data: `${claims.sub}: ${text}` };
   }
 }
-decorate(Gateway, [WebSocketGateway(), UseGuards(guard)], {
+decorate(Gateway, [WebSocketGateway(), UseGuards(guard), ...(FILTER ? [UseFilters(RejectionFilter)] : [])], {
   say: [[SubscribeMessage('say'), RequireToken({ scope })], MessageBody(), Auth()],
 });
+
+const driver = MERCURIUS ? (await import('@nestjs/mercurius')).MercuriusDriver : ApolloDriver;
+const graphql = {
+  driver,
+  autoSchemaFile: true,
+  ...(FIELDS && { fieldResolverEnhancers: ['guards'] }),
+  ...(SUBSCRIPTIONS && (MERCURIUS ? { subscription: true } : { subscriptions: { 'graphql-ws': true } })),
+};
 
 class Application {}
 decorate(
   Application,
   [
     Module({
-      imports: [GraphQLModule.forRoot({ driver: ApolloDriver, autoSchemaFile: true })],
+      imports: [GraphQLModule.forRoot(graphql)],
       controllers: [Reports, Messages, Sender],
-      providers: [ReportsResolver, Gateway, { provide: APP_GUARD, useValue: guard }],
+      // Mercurius and a gateway do not share a port.
+      providers: [
+        ReportsResolver,
+        NotesResolver,
+        ...(MERCURIUS ? [] : [Gateway]),
+        { provide: APP_GUARD, useValue: guard },
+      ],
     }),
   ],
   {},
 );
 
-const adapter = process.env.PLATFORM === 'fastify' && new (await import('@nestjs/platform-fastify')).FastifyAdapter();
+const adapter = PLATFORM === 'fastify' && new (await import('@nestjs/platform-fastify')).FastifyAdapter();
 const app = await NestFactory.create(Application, ...(adapter ? [adapter] : []), { logger: ['warn'] });
-app.connectMicroservice(messages, { inheritAppConfig: true });
+if (SOCKETS === 'ws') app.useWebSocketAdapter(new (await import('@nestjs/platform-ws')).WsAdapter(app));
+app.connectMicroservice(messages, { inheritAppConfig: !WITHOUT_GUARDED_MESSAGES });
 await app.startAllMicroservices();
-await app.listen(Number(process.env.PORT ?? 3010), '127.0.0.1');
+await app.listen(Number(PORT), '127.0.0.1');
 console.log(`Listening on ${await app.getUrl()}`);
