@@ -24,15 +24,13 @@ export interface HttpPluginOptions {
 /**
  * Options of the application that uses the plugin. Elysia looks for the path behind the 7 characters of `http://`; with
  * `standardHostname` it would skip 11, and a short host such as `api` would shift the path.
- * @see https://github.com/elysiajs/elysia/blob/1.4.29/src/adapter/web-standard/index.ts#L157-L164
+ * @see https://github.com/elysiajs/elysia/blob/1.4.30/src/adapter/web-standard/index.ts (`composeGeneralHandler`)
  */
 export const elysiaOptions = { strictPath: true, handler: { standardHostname: false } } as const;
 
 /**
  * Returns the plugin that gives all responses of an application common headers, exact content types and Error objects, and
- * responds to preflights. Use it before any route.
- *
- * It relies on some undocumented behaviour of Elysia and Bun, each with a link to the source.
+ * responds to preflights. Use it before any route. It relies on undocumented behaviour of Elysia and Bun, each with a link.
  */
 export function createHttpPlugin(options: HttpPluginOptions) {
   const { commonHeaders, routes, respondPreflight, onInternalError, observe, isClosing = () => false } = options;
@@ -44,7 +42,7 @@ export function createHttpPlugin(options: HttpPluginOptions) {
     new Elysia()
       .wrap((inner) => {
         // Elysia calls this for each request, always with the same function:
-        // https://github.com/elysiajs/elysia/blob/1.4.29/src/compose.ts#L2334-L2350
+        // https://github.com/elysiajs/elysia/blob/1.4.30/src/compose.ts (`createHoc`)
         if (pipeline === undefined) {
           table = createRouteTable(routes());
           const handle = inner as unknown as FetchHandler;
@@ -66,7 +64,7 @@ export function createHttpPlugin(options: HttpPluginOptions) {
         if (isJson(responseValue) && isEmpty(set.headers)) response = json(200, responseValue);
         else if (body instanceof Error) {
           // Elysia would send the message of an Error that a handler returns:
-          // https://github.com/elysiajs/elysia/blob/1.4.29/src/adapter/bun/handler.ts#L504-L530
+          // https://github.com/elysiajs/elysia/blob/1.4.30/src/adapter/bun/handler.ts (`errorToResponse`)
           onInternalError(body, request);
           response = fail('internal_error');
         } else if (body instanceof Response) {
@@ -138,7 +136,7 @@ function isJson(value: unknown): value is object {
 /**
  * Makes Elysia send a Response without copying it. Elysia copies it if `set.status` is not 200, which takes a third of the time
  * of a rejection. The status of the Response itself is sent in any case, unless it is 200.
- * @see https://github.com/elysiajs/elysia/blob/1.4.29/src/adapter/utils.ts#L486-L510
+ * @see https://github.com/elysiajs/elysia/blob/1.4.30/src/adapter/utils.ts (`createResponseHandler`)
  */
 function sendUncopied(set: { status?: number | string }): void {
   set.status = 200;

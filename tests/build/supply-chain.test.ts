@@ -27,6 +27,16 @@ test('the packages are released with the version of the service, and tested with
     expect(Bun.semver.satisfies(versions[name] ?? '', range), name).toBe(true);
 });
 
+test('comments lead to the source of the version of Elysia that is installed', async () => {
+  const names = Array.from(new Bun.Glob('src/**/*.ts').scanSync(root));
+  const texts = await Promise.all(names.map((name) => readText(name)));
+  const versions = texts.flatMap((text) =>
+    Array.from(text.matchAll(/elysia\/blob\/([^/]+)/g), ([, version]) => version),
+  );
+  expect(versions.length).toBeGreaterThan(0);
+  expect([...new Set(versions)]).toEqual([manifest.dependencies.elysia]);
+});
+
 test('package.json lets no dependency run a script when it is installed', () => {
   // Set and empty: otherwise Bun trusts a list of well-known packages of its own.
   expect(manifest.trustedDependencies).toEqual([]);
