@@ -60,6 +60,7 @@ if (isNight)
     const runtimePath = () => `${dirname(nodePath(newestNode))}:${process.env.PATH}`;
     const [, babelOfPage = ''] = /^\/\/ babel\.config\.js\n(.*?;)$/ms.exec(guide) ?? [];
     const patterns: unknown = new Function(`return ${ignored}`)();
+    const [replacing = ''] = /^vi\.mock\(.*?guard\.js'\);$/ms.exec(guide) ?? [];
     const spec = (load: string) => `${load}
       test('a token is accepted', async () => {
         const issuer = await createTestIssuer();
@@ -106,6 +107,25 @@ if (isNight)
         'bun',
         {},
         { 'app.test.mjs': spec(`import { expect, test } from 'vitest';${imported}`) },
+        'vitest run',
+      ],
+      [
+        'Vitest, which replaces the file of the guard',
+        'vitest@5.1.1',
+        'bun',
+        {},
+        {
+          'guard.js': "throw new Error('ISSUER is not set');",
+          'app.js': "import { guard } from './guard.js';\nexport const app = (request) => guard.check(request);",
+          'app.test.mjs': `import { expect, test, vi } from 'vitest';${imported}
+            ${replacing}
+            test('a token is accepted', async () => {
+              const { app } = await import('./app.js');
+              const headers = { authorization: \`Bearer \${await issuer.token()}\` };
+              const { claims } = await app(new Request('http://localhost/', { headers }));
+              expect(claims.sub).toBe('test');
+            });`,
+        },
         'vitest run',
       ],
     ] as const)('is right for %s', (_, packages, installer, manifest, files, command) => {
