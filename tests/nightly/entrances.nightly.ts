@@ -18,7 +18,7 @@ const fixture = exampleFixture('frameworks/entrances.mjs', async (environment) =
   run([nodePath(newestNode), join(folder(), 'entrances.mjs')], environment),
 );
 const originOf = async (name: string): Promise<string> => {
-  const ports = await (await fixture().service.fetch('/')).json();
+  const ports = Object(await (await fixture().service.fetch('/')).json());
   expect(ports).toHaveProperty([name]);
   return `http://127.0.0.1:${ports[name]}`;
 };
