@@ -8,6 +8,7 @@ import { checkAnchors } from './anchors.ts';
 import { withContentPolicy } from './content-policy.ts';
 import { configureMarkdown, slugify } from './markdown.ts';
 import * as written from './pages.ts';
+import { searchedHtml } from './search.ts';
 
 const { repository, sections, site, slogan } = written;
 const base = new URL(site).pathname;
@@ -39,9 +40,6 @@ const textOf = (node: unknown): string => {
   const { value = '', children = [] } = node as { readonly value?: string; readonly children?: readonly unknown[] };
   return value + children.map(textOf).join('');
 };
-
-/** Whoever looks for a framework or a status wants the page about it, so long pages that name everything are found by their headings only. */
-const isLookedUp = (page: string) => /^(?:reference\/|comparison)/.test(page);
 
 export default defineConfig({
   title: 'Protected API',
@@ -92,10 +90,8 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
-        // No function for the browser: the policy of the page Explain allows no code from a text.
         _render(source, env, md) {
-          const html = md.render(source, env);
-          return isLookedUp(env.relativePath) ? (html.match(/<h\d.*?<\/h\d>/gs) ?? []).join('\n') : html;
+          return searchedHtml(md.render(source, env), env.relativePath);
         },
       },
     },

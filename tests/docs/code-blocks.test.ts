@@ -47,7 +47,7 @@ const rows: readonly Row[] = [
   ['quick-reference#Hono', 'GET /reports', undefined, 401, 'scope="read:reports"'],
   ['quick-reference#Elysia', 'GET /reports', reports, 200, '[]'],
   ['quick-reference#Elysia', 'GET /reports', {}, 403, 'scope="read:reports"'],
-  ['quick-reference#MCP', callOf('add-note'), { ...atMcp, scope: 'notes:read' }, 403, 'notes:write', atApi],
+  ['quick-reference#MCP servers', callOf('add-note'), { ...atMcp, scope: 'notes:read' }, 403, 'notes:write', atApi],
   ['README', 'GET /reports', reports, 200, '[]'],
   ['start/elysia', 'GET /health', undefined, 200, 'ok'],
   ['start/elysia', 'GET /me', { sub: 'ada' }, 200, 'ada'],
@@ -242,11 +242,14 @@ const rows: readonly Row[] = [
   ['guides/openapi#Hono and Express 2', 'GET /openapi.json', undefined, 200, '"401":{"description"'],
   ['guides/openapi#Hono and Express 2', 'GET /orders', {}, 403, 'scope="read:orders"'],
   ['guides/openapi#Hono and Express 3', 'GET /orders', { scope: 'read:orders' }, 200, 'tea'],
-  ...['guides/users', 'guides/users#Express', 'guides/users#Fastify', 'guides/users#NestJS'].flatMap((block): Row[] => [
-    [block, 'GET /me', { sub: 'ada' }, 200, 'ada'],
-    [block, 'GET /me', { sub: undefined }, 403, 'No user'],
-    [block, 'GET /me', undefined, 401, 'Bearer'],
-  ]),
+  ...['', '#In Express', '#In Fastify', '#In NestJS'].flatMap((section): Row[] => {
+    const block = `guides/users${section}`;
+    return [
+      [block, 'GET /me', { sub: 'ada' }, 200, 'ada'],
+      [block, 'GET /me', { sub: undefined }, 403, 'No user'],
+      [block, 'GET /me', undefined, 401, 'Bearer'],
+    ];
+  }),
   [
     'guides/own-issuer',
     'POST /token',
