@@ -33,7 +33,7 @@ const results = () => sharedMap<IncomingRequest, Authentication<object> | Anonym
 /**
  * Returns middleware for Express, Connect and Polka. It rejects requests whose token does not meet the requirements, and passes
  * errors, such as those of `onAccepted`, to `next`. A rejection keeps headers that are already set, such as CORS headers. With
- * `{ rejection: 'throw' }`, it is passed to `next` too, as a `RejectionError`.
+ * `{ rejection: 'throw' }`, it is passed to `next` too, as a `RejectionError`. Does NOT see upgrades to WebSockets.
  * @example
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (req, res) => res.json(authOf(req).claims.sub));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid

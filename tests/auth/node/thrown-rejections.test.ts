@@ -185,6 +185,8 @@ const koaFormat = new Koa()
       ctx.set({ ...headers });
       ctx.body = formatted(error);
     }
+    // Fails once a response was sent past Koa.
+    ctx.cookies.set('seen', 'yes');
   })
   .use(async (ctx, next) => {
     await checkIncoming(guard, ctx.req, undefined, { scope });

@@ -11,7 +11,8 @@ import express from 'express';
 import expressWs from 'express-ws';
 import Fastify from 'fastify';
 import { Hono } from 'hono';
-import { Hono as HonoBefore } from 'hono-before';
+import { Hono as Hono47 } from 'hono-4.7';
+import { some } from 'hono-4.7/combine';
 import Koa from 'koa';
 import * as forFastify from 'protected-api/fastify';
 import { createGuard, optionsFromEnvironment, RejectionError } from 'protected-api/guard';
@@ -36,6 +37,15 @@ const listenFastify = async (name, app) => {
   await app.listen({ port: 0, host: hostname });
   ports[name] = app.server.address().port;
 };
+
+const listenHono = (name, app, attach = () => {}) =>
+  new Promise((resolve) => {
+    const server = serve({ fetch: app.fetch, port: 0, hostname }, ({ port }) => {
+      ports[name] = port;
+      resolve();
+    });
+    attach(server);
+  });
 
 const target = createServer((_, response) => response.end('proxied'));
 new WebSocketServer({ server: target }).on('connection', (socket) => socket.send('proxied'));
@@ -68,13 +78,7 @@ await listening('target', target);
     forHono.requireToken(guard, { scope }),
     upgradeWebSocket((c) => ({ onOpen: (_, socket) => socket.send(forHono.authOf(c).claims.sub) })),
   );
-  await new Promise((resolve) => {
-    const server = serve({ fetch: app.fetch, port: 0, hostname }, ({ port }) => {
-      ports['@hono/node-ws'] = port;
-      resolve();
-    });
-    injectWebSocket(server);
-  });
+  await listenHono('@hono/node-ws', app, injectWebSocket);
 }
 
 {
@@ -121,16 +125,22 @@ const patterns = [
   ['/*/two/*', '/:tenant/two/users'],
   ['/three/*', '/three/users'],
 ];
-for (const [name, Class] of Object.entries({ hono: Hono, 'hono 4.13.3': HonoBefore }))
+for (const [name, Class] of Object.entries({ hono: Hono, 'hono 4.7': Hono47 }))
   for (const [pattern, path] of patterns) {
     const app = new Class().use(pattern, forHono.requireToken(guard, { scope })).get(path, (c) => c.text('open'));
-    await new Promise((resolve) => {
-      serve({ fetch: app.fetch, port: 0, hostname }, ({ port }) => {
-        ports[`${name}, ${pattern}`] = port;
-        resolve();
-      });
-    });
+    await listenHono(`${name}, ${pattern}`, app);
   }
+
+{
+  const apiKey = async (c, next) => {
+    if (c.req.header('x-api-key') !== 'key') throw new Error('No key');
+    await next();
+  };
+  const app = new Hono47()
+    .use(some(forHono.requireToken(guard, { scope }, { rejection: 'throw' }), apiKey))
+    .get('/users', (c) => c.text('open'));
+  await listenHono('hono 4.7, some()', app);
+}
 
 {
   const app = express();
