@@ -14,6 +14,7 @@ import { z } from 'zod';
 const options = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' };
 const guard = createGuard({ ...options, claims: z.object({ tenant: z.string() }) });
 const app = express().use(requireToken(guard, { optional: true }));
+app.use(/^\/(?!health)/, requireToken(guard)).use(['/a', /^\/b/], [requireToken(guard)]);
 
 app.get('/reports', requireToken(guard, { scope: 'read:reports' }), async (request, response) => {
   authOf(request).claims.exp satisfies number;

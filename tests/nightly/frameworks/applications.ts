@@ -49,12 +49,14 @@ export const frameworks: readonly Framework[] = [
       'nuxt.config.ts': `export default defineNuxtConfig({ telemetry: false, compatibilityDate: '2026-01-01', routeRules: {
         '/api/ruled': { cache: { maxAge: 60 } },
         '/api/varied': { cache: { maxAge: 60, varies: ['authorization'] } },
+        '/api/prerendered': { prerender: true },
       } });`,
       'server/api/cached.get.ts': `${nuxtRoute}`.replace('defineEventHandler', 'defineCachedEventHandler'),
       'server/api/ruled.get.ts': 'export default defineEventHandler((event) => event.context.sub);',
       'server/api/varied.get.ts': 'export default defineEventHandler((event) => event.context.sub);',
+      'server/api/prerendered.get.ts': "export default defineEventHandler(() => 'of the build');",
       'server/middleware/auth.ts': `export default defineEventHandler(async (event) => {
-        if (!/ruled|varied/.test(event.path)) return;
+        if (import.meta.prerender || !/ruled|varied|prerendered/.test(event.path)) return;
         const result = await useGuard().check(toWebRequest(event));
         if (result instanceof Response) return result;
         event.context.sub = result.claims.sub;
@@ -70,6 +72,7 @@ export const frameworks: readonly Framework[] = [
       ['/api/varied', scope, 'ada', 200, 'ada'],
       ['/api/varied', scope, 'bob', 200, 'bob'],
       ['/api/varied', undefined, '', 401, 'missing_token'],
+      ['/api/prerendered', undefined, '', 200, 'of the build'],
     ],
   },
   {
