@@ -191,7 +191,10 @@ describe('protected-api-probe', () => {
     expect(String(dry.stdout)).not.toContain('audience-other');
     const limit = /^Depth: standard, \d+ of \d+ rows, at most 700 requests in all to other machines\n/;
     expect(String(dry.stdout)).toMatch(limit);
-    expect([dry.status, dry.stdout]).toEqual([0, expect.stringMatching(/\nGET \S+x {2}none-empty-signature: /)]);
+    expect([dry.status, dry.stdout]).toEqual([
+      0,
+      expect.stringMatching(/\nTarget: GET \S+x\n[\s\S]*\nnone-empty-signature, 1 request: a token/),
+    ]);
     const paths = { '/reports': { get: { security: [{ bearer: [scope] }] } }, '/health': { get: {} } };
     const server = serve(({ url }) =>
       url.endsWith('/openapi.json') ? Response.json({ paths }) : new Response(null, { status: 401, headers: bare }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { byHarm, harmOf, summaryOf } from '../../src/probe/run/harm.ts';
+import { byHarm, endOfServer, harmOf, summaryOf } from '../../src/probe/run/harm.ts';
 import { reportOf } from '../../src/probe/run/report.ts';
 import type { ProbedRow } from '../../src/probe/run/result.ts';
 
@@ -12,17 +12,17 @@ const warning = { level: 'should', verdict: 'warning' } as const;
 
 describe('harmOf()', () => {
   test.each<[what: string, harm: number, about: Partial<ProbedRow>]>([
-    ['a token that must be refused', 0, {}],
-    ['another path that is open', 0, { id: 'path-case', expected: 'anything but the protected response' }],
-    ['a stored response', 0, { id: 'cache-anonymous', expected: 'a refusal of the second' }],
-    ["another client's response", 0, { id: 'cache-subject', expected: 'no word of the first in the second' }],
-    ['a server error', 1, { id: 'error-json', expected: 'no 5xx', got: '500' }],
-    ['a server that ended', 1, { got: 'no response: refused' }],
-    ['a known deviation that is gone', 1, { got: '401 Bearer: it passes again' }],
-    ['an ID token', 2, { id: 'kind-id-typ', ...warning }],
-    ['another spelling of the scheme', 3, { id: 'scheme-joined', ...warning }],
-    ['a challenge without a word', 4, { id: 'challenge-no-error', expected: 'error', got: '401', ...warning }],
-    ['a refusal that is stored', 4, { id: 'cache-refusal', expected: 'a refusal that no cache may keep', ...warning }],
+    ['a server that ended', 0, { got: endOfServer }],
+    ['a token that must be refused', 1, {}],
+    ['another path that is open', 1, { id: 'path-case', expected: 'anything but the protected response' }],
+    ['a stored response', 1, { id: 'cache-anonymous', expected: 'a refusal of the second' }],
+    ["another client's response", 1, { id: 'cache-subject', expected: 'no word of the first in the second' }],
+    ['a server error', 2, { id: 'error-json', expected: 'no 5xx', got: '500' }],
+    ['a known deviation that is gone', 2, { got: '401 Bearer: it passes again' }],
+    ['an ID token', 3, { id: 'kind-id-typ', ...warning }],
+    ['another spelling of the scheme', 4, { id: 'scheme-joined', ...warning }],
+    ['a challenge without a word', 5, { id: 'challenge-no-error', expected: 'error', got: '401', ...warning }],
+    ['a refusal that is stored', 5, { id: 'cache-refusal', expected: 'a refusal that no cache may keep', ...warning }],
   ])('has a place for %s', (_, harm, about) => expect(harmOf(row(about))).toBe(harm));
 
   test('puts what anyone can send before what an issuer must sign', () => {
@@ -43,22 +43,27 @@ describe('the report begins with a sentence', () => {
     [
       'if tokens are let in',
       [passed, row({}), row({ id: 'b' })],
-      '3 rows with tokens of an issuer of its own: 2 let in what must be refused. First: Compare aud (audience-other).',
+      '3 rows with tokens of an issuer of its own: 2 let in what must be refused. First, for audience-other: Compare aud.',
     ],
     [
       'without a token',
       [row({ needs: 'nothing' })],
-      '1 row without a token: 1 lets in what must be refused. First: Compare aud',
+      '1 row without a token: 1 lets in what must be refused. First, for audience-other: Compare aud.',
     ],
     [
       'if a warning is all',
       [row({ ...warning, remedy: 'Say more' })],
-      'none lets in what must be refused. First: Say more',
+      'none lets in what must be refused. First, for audience-other: Say more.',
     ],
     [
       'if the run is incomplete',
       [unclear, row(warning)],
       '; 1 was not judged. First: find out why control got "403: Name the scope".',
+    ],
+    [
+      'if the server ended',
+      [row({ id: 'b', got: endOfServer, remedy: 'Look into the log' }), row({})],
+      ': 1 lets in what must be refused, and b ended the server. First, for b: Look into the log.',
     ],
     [
       'if a deviation is known',

@@ -177,7 +177,8 @@ describe('probe() finds', () => {
   test.each(Object.entries(planted))('%s', async (_, [server, id]) => {
     const report = await run(server, { only: [id] });
     const found = report.rows.find((row) => row.id === id);
-    expect(found).toMatchObject({
+    // Bun writes the matcher into what it compares.
+    expect({ ...found }).toMatchObject({
       id,
       verdict: found?.level === 'must' ? 'failed' : 'warning',
       rule: expect.stringMatching(/\d/),
@@ -385,7 +386,7 @@ describe('probe() sends no more than its rows announce', async () => {
   });
 });
 
-test('probe() tries an MCP server with a ping, and sends nothing else to its tools', async () => {
+test('probe() tries an MCP server with a ping, begins a session, and sends nothing to its tools', async () => {
   const resource = 'https://api.invalid/mcp';
   const guard = createGuard({ ...issuer.options, publicUrl: 'https://api.invalid', resource });
   const handler = createMcpHandler(() => new McpServer({ name: 'notes', version: '1.0.0' }));
@@ -399,7 +400,12 @@ test('probe() tries an MCP server with a ping, and sends nothing else to its too
     ...{ profile: 'mcp', targets: [{ url: resource, method: 'POST', body, scope }] },
     headers: { Accept: 'application/json, text/event-stream' },
   });
-  expect([report.failed, report.warnings, report.inconclusive, [...methods]]).toEqual([[], [], [], ['ping']]);
+  expect([report.failed, report.warnings, report.inconclusive, [...methods]]).toEqual([
+    [],
+    [],
+    [],
+    ['ping', 'initialize'],
+  ]);
 });
 
 const withTenant = {

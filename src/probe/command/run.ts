@@ -1,6 +1,7 @@
 import { fstatSync, writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { type KeyServer, startServedIssuer } from '../issuer/served-issuer.ts';
+import { summaryOf } from '../run/harm.ts';
 import type { ProbeOptions } from '../run/options.ts';
 import { plan, runProbe } from '../run/probe.ts';
 import { junitOf } from '../run/report.ts';
@@ -118,7 +119,8 @@ async function withProgress(options: ProbeOptions, server: KeyServer | undefined
 
 function write(report: ProbeReport, { json, junit }: Flags['values']): void {
   if (junit !== undefined) writeFileSync(junit, junitOf(report));
-  const { rows, notTried, isComplete } = report;
-  if (json) process.stdout.write(`${JSON.stringify({ rows, notTried, isComplete }, undefined, 2)}\n`);
+  const { rows, notTried, depth, isComplete } = report;
+  const summary = summaryOf(report);
+  if (json) process.stdout.write(`${JSON.stringify({ summary, depth, isComplete, notTried, rows }, undefined, 2)}\n`);
   else process.stdout.write(report.render(process.stdout.isTTY && !process.env.NO_COLOR, process.stdout.columns));
 }

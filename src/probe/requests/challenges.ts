@@ -55,6 +55,7 @@ export const challengeRows = requests(
       ),
       level: 'should',
       rule: 'RFC 6750 §3.1',
+      remedy: 'Send no error if the request has no token',
     },
     'invalid-token': {
       sent: 'text that is not a token',
@@ -65,6 +66,7 @@ export const challengeRows = requests(
       ),
       level: 'should',
       rule: 'RFC 6750 §3.1',
+      remedy: 'Add error="invalid_token" to the challenge of a bad token',
     },
     'invalid-request': {
       sent: 'a malformed header',
@@ -73,12 +75,14 @@ export const challengeRows = requests(
       ),
       level: 'should',
       rule: 'RFC 6750 §3.1',
+      remedy: 'Respond to a malformed header with 400 and error="invalid_request", or as to a bad token',
     },
     'status-no-token': {
       sent: 'no token',
       ...response('401', none, (answer) => (answer.status === 401 ? undefined : said(answer))),
       level: 'should',
       rule: 'RFC 6750 §3.1',
+      remedy: 'Respond with 401, not 403 or 404, if there is no token',
     },
     'status-bad-token': {
       sent: 'text that is not a token',
@@ -87,6 +91,7 @@ export const challengeRows = requests(
       ),
       level: 'should',
       rule: 'RFC 6750 §3.1',
+      remedy: 'Respond with 401, not 403 or 404, to a bad token',
     },
     'no-repetition': {
       sent: 'text that is not a token',
@@ -98,6 +103,7 @@ export const challengeRows = requests(
           return names.length !== new Set(names).size;
         }),
       ),
+      remedy: 'Write each parameter of a challenge once',
     },
     characters: {
       sent: 'text that is not a token',
@@ -109,6 +115,7 @@ export const challengeRows = requests(
             !/^[ !#-[\]-~]*$/.test(`${value(answer, 'error') ?? ''}${value(answer, 'error_description') ?? ''}`),
         ),
       ),
+      remedy: 'Write error and error_description in ASCII, without quotes and backslashes',
     },
     'scope-status': {
       sent: 'a token without the scope',
@@ -117,6 +124,7 @@ export const challengeRows = requests(
       needs: 'issuer',
       rule: 'RFC 6750 §3.1',
       skip: isScoped,
+      remedy: 'Respond with 403 to a good token without the scope',
     },
     'scope-error': {
       sent: 'a token without the scope',
@@ -127,6 +135,7 @@ export const challengeRows = requests(
       needs: 'issuer',
       rule: 'RFC 6750 §3.1',
       skip: isScoped,
+      remedy: 'Add error="insufficient_scope" and the scope to the challenge of that 403',
     },
     'resource-metadata': {
       sent: 'no token',
@@ -139,6 +148,7 @@ export const challengeRows = requests(
       rule: 'RFC 9728 §5.1',
       profiles: { mcp: 'must' },
       skip: ({ metadata, profile }) => (metadata || profile === 'mcp' ? undefined : 'There are no metadata (RFC 9728)'),
+      remedy: 'Add resource_metadata with the URL of the metadata to the challenge',
     },
   },
 );

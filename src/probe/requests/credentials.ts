@@ -16,7 +16,8 @@ export const credentials = [
       rule: 'RFC 6750 §2.1; RFC 9110 §11.4',
       needs: 'token',
       level: 'should',
-      remedy: 'Accept the scheme in any case, one space, and one token',
+      remedy: 'Let a library read the header, and put nothing before it that changes it',
+      ownCode: 'Compare the scheme whole and without case, and take one token behind one or more spaces',
       skip: isBearer,
     },
     {
@@ -61,7 +62,8 @@ export const credentials = [
       rule: 'RFC 6750 §2.1, §3.1',
       needs: 'token',
       level: 'should',
-      remedy: 'Reject a header that is not one scheme and one token',
+      remedy: 'Let a library read the header, and refuse requests with two Authorization headers',
+      ownCode: 'Reject a header that is not one scheme and one token, and a second header',
       skip: isBearer,
     },
     {
@@ -100,7 +102,8 @@ export const credentials = [
       rule: 'RFC 6750 §2.3; RFC 9700 §4.3.2',
       needs: 'token',
       level: 'should',
-      remedy: 'Take tokens from the Authorization header only',
+      remedy: 'Turn off other places (getToken in express-jwt, jwtFromRequest in passport-jwt, cookie in @fastify/jwt)',
+      ownCode: 'Read the Authorization header and nothing else',
     },
     {
       query: {

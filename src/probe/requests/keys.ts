@@ -30,7 +30,8 @@ const afterFetching = (mode: IssuerMode, kid?: string) =>
 const keeps = {
   level: 'should',
   rule: 'RFC 9111 §4.2.4',
-  remedy: 'Keep the keys, follow no redirect, and limit the size and time of a fetch',
+  remedy: 'Give the client of the keys a cache and a timeout (cacheMaxAge and timeoutDuration in jose)',
+  ownCode: 'Keep the keys if a fetch fails, follow no redirect, and limit the size and time of a fetch',
 } as const;
 
 /** At the beginning of a run: the API fetches the keys once more. */
@@ -40,7 +41,8 @@ export const rotationRows = requests(
     rule: 'OpenID Connect Core §10.1.1',
     needs: 'issuer',
     level: 'should',
-    remedy: 'Fetch the keys again for an unknown kid, at most once in a while',
+    remedy: 'Let a client for JWK Sets fetch them (createRemoteJWKSet of jose, jwks-rsa, PyJWKClient)',
+    ownCode: 'Fetch the keys again for an unknown kid, at most once in a while',
     skip: isServed,
   },
   {
@@ -69,7 +71,8 @@ export const fetchRows = [
       rule: 'CWE-400',
       needs: 'issuer',
       level: 'should',
-      remedy: 'Fetch keys for an unknown kid at most once in a while',
+      remedy: 'Limit the fetches (cooldownDuration in jose, rateLimit in jwks-rsa)',
+      ownCode: 'Fetch keys for an unknown kid at most once in a while',
     },
     {
       flood: {
@@ -89,7 +92,8 @@ export const fetchRows = [
     {
       rule: 'RFC 8725 §3.10; CWE-918',
       needs: 'issuer',
-      remedy: 'Never request a URL that a token names',
+      remedy: 'Name the URL of the keys, and turn off jku and x5u',
+      ownCode: 'Never request a URL that a token names',
       skip: isServed,
     },
     {

@@ -31,5 +31,12 @@ export const headerText =
 export const withMore = (more: string) => payload((good) => `${good.slice(0, -1)},${more}}`);
 
 export const other = 'https://other.invalid/';
-/** The rule for a member that is there twice. */
-export const repeated = 'RFC 7519 §4';
+/** What is set against a fault of a parser. */
+export const update = 'Update the library, or change it: how it reads a token is no setting';
+/** For a member that is there twice. */
+export const repeated = {
+  level: 'should',
+  rule: 'RFC 7519 §4',
+  remedy: update,
+  ownCode: 'Refuse JSON with a member that is there twice',
+} as const;

@@ -84,8 +84,10 @@ export interface Row<Id extends string = string> {
   readonly needs: Needs;
   readonly sent: string;
   readonly expected: string;
-  /** How such a fault is usually repaired. */
+  /** What to set, in a library, a framework or a proxy. */
   readonly remedy: string;
+  /** What to write instead, where the validation is one's own. */
+  readonly ownCode?: string | undefined;
   /** The profile that has it, if others do not. */
   readonly onlyIn?: Profile | undefined;
   /** Levels in profiles that differ. */

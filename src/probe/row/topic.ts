@@ -1,11 +1,12 @@
 import { type Forgery, forge } from '../forge/forge.ts';
+import { printable } from '../values/text.ts';
 import type { Answer, Attempt, Finding, Row, Trial } from './row.ts';
 
 // Here is how a row is written: a token in a line, a request as an object. What each means is in row.ts.
 
 /** What the rows of a topic share, and one of them may have differently. */
 type Told = Pick<Row, 'rule' | 'needs' | 'remedy'> &
-  Partial<Pick<Row, 'level' | 'expected' | 'profiles' | 'onlyIn' | 'skip'>>;
+  Partial<Pick<Row, 'level' | 'expected' | 'profiles' | 'onlyIn' | 'skip' | 'ownCode'>>;
 /** What is sent, how often, and what must come back. */
 type Way = Pick<Row, 'run' | 'requests' | 'expected' | 'forgeries'>;
 type RequestLine = Pick<Row, 'sent'> & Way & Partial<Told>;
@@ -19,7 +20,11 @@ export function requests<Name extends string, Line extends Readonly<Record<strin
   told: Told,
   lines: Line,
 ): Topic<Name, Line> {
-  const rows = Object.entries(lines).map(([id, line]) => ({ id: `${name}-${id}`, level: 'must', ...told, ...line }));
+  const rows = Object.entries(lines).map(([id, line]) => {
+    // What is written instead of one remedy is not written instead of another.
+    const { ownCode } = line.remedy === undefined ? { ...told, ...line } : line;
+    return { id: `${name}-${id}`, level: 'must', ...told, ...line, ownCode };
+  });
   return rows as unknown as Topic<Name, Line>;
 }
 
@@ -66,14 +71,31 @@ export const response = (
       const answer = await trial.sendOnce(attempt);
       if (answer.outcome === 'unclear') return { verdict: 'inconclusive', got: answer.words };
       const got = fault(answer, trial);
-      if (got !== undefined) return { verdict: 'failed', got: got + variant(at, sent) };
+      if (got !== undefined) return { verdict: 'failed', got: got + variant(trial, at, sent) };
       words = answer.words;
     }
     return { verdict: 'passed', got: words };
   });
 
 /** Says which of several requests it was. */
-const variant = (at: number, { length }: readonly Attempt[]) => (length > 1 ? ` (variant ${at + 1} of ${length})` : '');
+function variant(trial: Trial, at: number, attempts: readonly Attempt[]): string {
+  const { [at]: attempt, length } = attempts;
+  if (attempt === undefined || length === 1) return '';
+  const difference = printable(differenceIn(attempt, trial), 60);
+  return ` (variant ${at + 1} of ${length}${difference && `: ${difference}`})`;
+}
+
+/** Returns what is changed in a request, with nothing of a good token. */
+function differenceIn({ path, query, headers, token }: Attempt, { base, url }: Trial): string {
+  if (path) return path(new URL(url).pathname);
+  if (query !== undefined) return `?${query}`;
+  if (headers) return headers.map(([name, value]) => `${name}: ${value}`).join(', ');
+  const change = typeof token === 'function' ? token(base) : token;
+  if (typeof change !== 'object') return '';
+  const members = { ...change.header, ...change.claims };
+  const shown = JSON.stringify(members, (_, value: unknown) => (value === undefined ? '(absent)' : value));
+  return shown === '{}' ? '' : shown;
+}
 
 /** Sends requests until one is served. A token that its change leaves as it is, such as an opaque one, is not sent. */
 export async function refuses(trial: Trial, ...attempts: readonly Attempt[]): Promise<Finding> {
@@ -88,7 +110,7 @@ async function all(trial: Trial, attempts: readonly Attempt[], want: Answer['out
   let last: Finding = { verdict: 'skipped', got: 'The token has no part that can be changed so' };
   for (const [at, attempt] of attempts.entries()) {
     const { outcome, words } = await trial.send(attempt);
-    const got = outcome === want ? words : words + variant(at, attempts);
+    const got = outcome === want ? words : words + variant(trial, at, attempts);
     if (outcome === fault) return { verdict: 'failed' as const, got };
     if (outcome === 'unclear') last = { verdict: 'inconclusive', got };
     else if (last.verdict !== 'inconclusive') last = { verdict: 'passed', got };

@@ -37,10 +37,16 @@ export function chosenRows(options: ProbeOptions, given = givenBy(options)): rea
 /** Chooses rows within the limit of a depth, and keeps their order. */
 export function within(rows: readonly Row[], depth: Depth, given: Needs): readonly Row[] {
   const isGiven = ({ needs }: Row) => order.indexOf(needs) <= order.indexOf(given);
-  const chosen: Row[] = [];
-  for (const row of byHarmAndTopic(depth === 'quick' ? rows.filter(isGiven) : rows))
-    if (requestsOf([...chosen.filter(isGiven), row]) <= limits[depth]) chosen.push(row);
-  return rows.filter((row) => chosen.includes(row));
+  const chosen = new Set<Row>();
+  let [count, sent] = [0, 0];
+  for (const row of byHarmAndTopic(depth === 'quick' ? rows.filter(isGiven) : rows)) {
+    if (sent + row.requests + controlsFor(count + 1) > limits[depth]) continue;
+    chosen.add(row);
+    if (!isGiven(row)) continue;
+    count += 1;
+    sent += row.requests;
+  }
+  return rows.filter((row) => chosen.has(row));
 }
 
 /** Sorts rows by the harm that they would find, and takes one of each topic before the second of any. */

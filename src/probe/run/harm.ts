@@ -5,10 +5,11 @@ import type { ProbedRow, ProbeReport } from './result.ts';
 
 /** What faults do, the worst first. */
 export const harms = [
+  'Ended the server, so that what comes after it was not tried:',
   'Let in, and must be refused:',
   'Wrong in another way:',
   'Let in, and should be refused, such as a token of another kind:',
-  'Let in, though it is not written as the standard has it. Only who writes a library can repair most of these:',
+  'Let in, though it is not written as the standard has it. Most of these are no setting:',
   'Could be better:',
 ] as const;
 
@@ -18,14 +19,19 @@ const spelling = /^(?:scheme|credentials|encoding|header|text|crit|kid)-/;
 const closed = /^(?:a refusal|anything but the protected response|no word of the first)/;
 const depths: readonly Needs[] = ['nothing', 'token', 'issuer'];
 
+/** What a row got whose request ended the server. */
+export const endOfServer =
+  'The server, which responded before, takes no connection after this request: its process has ended';
+
 type Fault = Pick<ProbedRow, 'id' | 'level' | 'expected' | 'got'>;
 
 /** Returns the place of a fault in `harms`. */
 export function harmOf({ id, level, expected, got }: Fault): number {
-  // A server that ended, or a known deviation that is gone, let nothing in.
+  // A known deviation that is gone let nothing in.
   const isLetIn = closed.test(expected) && /^[123]\d\d\b/.test(got) && !expected.includes('cache may keep');
-  if (level === 'must') return isLetIn ? 0 : 1;
-  return isLetIn ? (spelling.test(id) ? 3 : 2) : 4;
+  if (got === endOfServer) return 0;
+  if (level === 'must') return isLetIn ? 1 : 2;
+  return isLetIn ? (spelling.test(id) ? 4 : 3) : 5;
 }
 
 /** Sorts faults by harm, and those that do the same by what an attacker needs for them. */
@@ -39,13 +45,14 @@ const counted = (count: number, one: string, more: string) => `${count} ${count 
 export function summaryOf({ rows, failed, warnings, inconclusive }: Omit<ProbeReport, 'render'>): string {
   const tried = rows.filter(({ verdict }) => verdict !== 'skipped' && verdict !== 'inconclusive');
   const deepest = depths.findLast((depth) => tried.some(({ needs }) => needs === depth)) ?? 'nothing';
-  const count = failed.filter((row) => harmOf(row) === 0).length;
+  const count = failed.filter((row) => harmOf(row) === 1).length;
+  const ending = failed.find((row) => harmOf(row) === 0);
   const isKnown = rows.some(({ known }) => known !== undefined);
   const what = count > 0 ? counted(count, 'lets', 'let') : 'none lets';
-  const found = `${what} in what must be refused${isKnown ? ', apart from what is known' : ''}`;
+  const found = `${what} in what must be refused${isKnown ? ', apart from what is known' : ''}${ending ? `, and ${ending.id} ended the server` : ''}`;
   const left = inconclusive.length > 0 ? `; ${counted(inconclusive.length, 'was', 'were')} not judged` : '';
   const [worst] = byHarm([...failed, ...warnings]);
-  const doubt = inconclusive[0] && `find out why ${inconclusive[0].id} got "${inconclusive[0].got}"`;
-  const first = worst && (worst.level === 'must' || !doubt) ? `${worst.remedy} (${worst.id})` : doubt;
-  return `Tried ${counted(tried.length, 'row', 'rows')} ${means[deepest]}: ${found}${left}. First: ${first ?? 'nothing is left to do'}.`;
+  const doubt = inconclusive[0] && `: find out why ${inconclusive[0].id} got "${inconclusive[0].got}"`;
+  const first = worst && (worst.level === 'must' || !doubt) ? `, for ${worst.id}: ${worst.remedy}` : doubt;
+  return `Tried ${counted(tried.length, 'row', 'rows')} ${means[deepest]}: ${found}${left}. First${first ?? ': nothing is left to do'}.`;
 }

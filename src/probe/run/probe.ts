@@ -5,6 +5,7 @@ import type { KeyServer } from '../issuer/served-issuer.ts';
 import type { Level, Needs, Row } from '../row/row.ts';
 import { printable } from '../values/text.ts';
 import { announced, chosenRows, controlInterval, depthOf, idsOf, limits } from './choice.ts';
+import { endOfServer } from './harm.ts';
 import { withKnown } from './known.ts';
 import { operationsOf } from './openapi.ts';
 import { type ProbeOptions, type Target, targetsOf } from './options.ts';
@@ -49,11 +50,12 @@ export async function runProbe(options: ProbeOptions, server?: KeyServer, clock?
   const source = await sourceOf(options, server?.url);
   const results: ProbedRow[] = [];
   const total = targets.length * (chosen.length + ownRows.length);
-  const add: Add = (target, { id, rule, level, needs, sent, expected, remedy }, verdict, got) => {
-    const at = `${target.method} ${target.url}`;
-    const row = { id, target: at, rule, level, needs, sent, expected, got, verdict, remedy };
-    results.push(row);
-    options.onRow?.(row, total);
+  const add: Add = (target, row, verdict, got) => {
+    const { id, rule, level, needs, sent, expected, remedy, ownCode } = row;
+    const about = { id, target: `${target.method} ${target.url}`, rule, level, needs };
+    const probed = { ...about, sent, expected, got, verdict, remedy, ownCode };
+    results.push(probed);
+    options.onRow?.(probed, total);
   };
   for (const [at, target] of targets.entries()) {
     const trial = await createTrial(target, { source, sender, server, clock, isFirst: at === 0, options });
@@ -69,7 +71,8 @@ export function plan(options: ProbeOptions, given: Needs): readonly string[] {
   const chosen = chosenRows(options, given).filter((row) => needs.indexOf(row.needs) <= needs.indexOf(given));
   return [
     announced(options, chosen),
-    ...targets.flatMap(({ method, url }) => chosen.map(({ id, sent }) => `${method} ${url}  ${id}: ${sent}`)),
+    ...targets.map(({ method, url }) => `Target: ${method} ${url}`),
+    ...chosen.map(({ id, sent, requests }) => `${id}, ${requests} ${requests === 1 ? 'request' : 'requests'}: ${sent}`),
     ...notTried,
   ].map((line) => printable(line, 1000));
 }
@@ -148,8 +151,9 @@ const hasEnded = async ({ results, trial }: Run) =>
   results.at(-1)?.verdict === 'inconclusive' && (await trial.send({})).status === 0;
 const ended: Partial<ProbedRow> = {
   ...{ verdict: 'failed', level: 'must' },
-  got: 'The server, which responded before, takes no connection after this request: its process has ended',
-  remedy: 'Look into the log of the server for an uncaught exception at this time, and catch it in the request',
+  got: endOfServer,
+  remedy: 'Look into the log of the server for an uncaught exception at this time',
+  ownCode: 'Catch it in the request, and refuse the request',
 };
 
 function replaceLast(results: ProbedRow[], what: Partial<ProbedRow>): void {

@@ -1,9 +1,8 @@
-import { groupBy } from '../values/group-by.ts';
 import { printable } from '../values/text.ts';
-import { byHarm, harmOf, harms, summaryOf } from './harm.ts';
+import { renderReport } from './render.ts';
 import type { ProbedRow, ProbeReport, Verdict } from './result.ts';
 
-// Here the result of a run is counted and written.
+// Here the result of a run is counted, and written for CI systems.
 
 /** What a server or its document says may be long, and may hold anything that a terminal obeys. */
 const shown = (text: string) => printable(text, 1000);
@@ -18,75 +17,6 @@ export function reportOf(raw: readonly ProbedRow[], named: readonly string[], de
   const isComplete = inconclusive.length === 0;
   const report = { rows, passed, failed, warnings, skipped, inconclusive, notTried, depth, isComplete };
   return { ...report, render: (...options) => renderReport(report, ...options) };
-}
-
-const colourOf = { failed: 31, warning: 33, inconclusive: 35, known: 36, skipped: 2, 'not tried': 2 } as const;
-type Kind = keyof typeof colourOf;
-const margin = 13;
-const minColumns = 60;
-
-function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = false, columns = 120): string {
-  const { rows, passed, failed, warnings, skipped, inconclusive, notTried } = report;
-  const known = rows.filter((row) => row.known !== undefined);
-  const targets = new Set(rows.map(({ target }) => target));
-  const faults = byHarm([...failed, ...warnings]);
-  const shown = [...known, ...inconclusive, ...faults];
-  const idWidth = Math.max(...shown.map(({ id }) => id.length), 0) + 2;
-  /** A line, or several that begin in the same column. */
-  const line = (kind: Kind | '', text: string, id = '') => {
-    const start = kind.padEnd(margin) + id.padEnd(id === '' ? 0 : idWidth);
-    // A terminal may have no columns.
-    const pieces = wrapped(text, Math.max(columns, minColumns) - start.length).join(`\n${' '.repeat(start.length)}`);
-    const painted = hasColour && kind ? `\u001b[${colourOf[kind]}m${kind}\u001b[0m${start.slice(kind.length)}` : start;
-    return painted + pieces;
-  };
-  const rowLine = (kind: Kind) => (row: ProbedRow) => {
-    const why = row.known === undefined ? '' : ` (known: ${row.known})`;
-    return line(kind, `${row.sent}: ${row.got}${targets.size > 1 ? ` at ${row.target}` : ''}${why}`, row.id);
-  };
-  /** Rows of one rule, and under them what it demands. */
-  const explained = (of: readonly ProbedRow[]) =>
-    [...groupBy(of, ({ expected, rule, remedy }) => `Expected ${expected} (${rule}). ${remedy}`)].flatMap(
-      ([words, group]) => [
-        ...group.map((row) => rowLine(row.verdict === 'warning' ? 'warning' : 'failed')(row)),
-        ...[line('', words), ''],
-      ],
-    );
-  const counted = (kind: Kind, of: readonly ProbedRow[]) =>
-    [...groupBy(of, ({ got }) => got)].flatMap(([reason, group]) =>
-      kind === 'inconclusive' && group.length < 3
-        ? group.map(rowLine(kind))
-        : [line(kind, `${group.length}: ${reason}`)],
-    );
-  const counts = Object.entries({ passed, failed, warnings, skipped, inconclusive, known });
-  const lines = [
-    ...wrapped(summaryOf(report), Math.max(columns, minColumns)),
-    ...[...targets].map((target) => `Target: ${target}`),
-    report.depth,
-    '',
-    ...harms.flatMap((heading, harm) => {
-      const found = faults.filter((row) => harmOf(row) === harm);
-      return found.length === 0 ? [] : [...wrapped(heading, Math.max(columns, minColumns)), ...explained(found)];
-    }),
-    ...known.map(rowLine('known')),
-    ...counted('inconclusive', inconclusive),
-    ...counted('skipped', skipped),
-    ...notTried.map((text) => line('not tried', text)),
-    counts.map(([name, { length }]) => `${length} ${name}`).join(', '),
-    ...(report.isComplete ? [] : ['The run is incomplete: what is inconclusive was not judged']),
-  ];
-  return `${lines.join('\n')}\n`;
-}
-
-/** Splits a text between words into lines of at most this length. A longer word is a line. */
-function wrapped(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + word.length >= width) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
-  return lines;
 }
 
 const xml = (text: string) =>

@@ -25,8 +25,10 @@ export interface ProbedRow {
   readonly got: string;
   /** Whether the response is what the standard demands. */
   readonly verdict: Verdict;
-  /** How such a fault is usually repaired. */
+  /** What to set, in a library, a framework or a proxy. */
   readonly remedy: string;
+  /** What to write instead, where the validation is one's own. */
+  readonly ownCode?: string | undefined;
   /** Why it is known that the row fails. */
   readonly known?: string;
 }

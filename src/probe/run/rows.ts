@@ -47,6 +47,7 @@ export const noToken: Own = {
   ...{ id: 'no-token', rule: 'RFC 6750 §3', level: 'must', needs: 'nothing' },
   ...{ sent: 'no token', expected: 'a refusal (4xx)' },
   remedy: 'Guard the route. A refusal is a matter of the status, not of the body',
+  ownCode: 'Check the token before anything of the route runs, and return there',
 };
 export const control: Own = {
   ...{ id: 'control', rule: 'RFC 6750 §2.1', level: 'must', needs: 'token' },

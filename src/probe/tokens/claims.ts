@@ -1,9 +1,11 @@
 import { Buffer } from 'node:buffer';
 import { forge } from '../forge/forge.ts';
-import { at, claims, payload, repeated, withMore } from '../row/changes.ts';
+import { at, claims, payload, repeated, update, withMore } from '../row/changes.ts';
 import { tokens } from '../row/topic.ts';
 
 // Tokens that the issuer signed, at another time than theirs, or whose claims have other types.
+
+const skew = 'Allow a few seconds of clock skew at most (clockTolerance in jose, leeway in PyJWT, ClockSkew in .NET)';
 
 export const timeTokens = [
   ...tokens(
@@ -11,7 +13,8 @@ export const timeTokens = [
     {
       rule: 'RFC 7519 §4.1.4',
       needs: 'issuer',
-      remedy: 'Reject a token from the second of its exp on; allow for a few seconds of clock skew at most',
+      remedy: skew,
+      ownCode: 'Reject a token from the second of its exp on',
     },
     {
       past: ['a token that expired an hour ago', at('exp', -3600)],
@@ -20,12 +23,12 @@ export const timeTokens = [
       fraction: ['an exp an hour ago with digits behind the point (HSEC-2026-0010)', at('exp', -3600 + 0.0001)],
       now: ['an exp at this very second', at('exp', 0), { level: 'should' }],
       'no-scope': ['an expired token without a scope', { claims: { exp: 1, scope: '' } }],
-      repeated: ['a second exp, past', withMore('"exp":1'), { level: 'should', rule: repeated }],
+      repeated: ['a second exp, past', withMore('"exp":1'), repeated],
     },
   ),
   ...tokens(
     'notbefore',
-    { rule: 'RFC 7519 §4.1.5', needs: 'issuer', remedy: 'Reject a token before its nbf' },
+    { rule: 'RFC 7519 §4.1.5', needs: 'issuer', remedy: skew, ownCode: 'Reject a token before its nbf' },
     {
       hour: ['an nbf an hour ahead', at('nbf', 3600)],
       'six-minutes': ['an nbf six minutes ahead', at('nbf', 360)],
@@ -35,14 +38,30 @@ export const timeTokens = [
   ),
 ];
 
+const asJson = {
+  rule: 'RFC 7519 §7.2',
+  remedy: update,
+  ownCode: 'Parse the payload as strict UTF-8 and JSON, and require an object',
+};
 export const claimTokens = tokens(
   'claims',
-  { rule: 'RFC 7519 §4.1', needs: 'issuer', remedy: 'Check the types of the registered claims, and require an exp' },
+  {
+    rule: 'RFC 7519 §4.1',
+    needs: 'issuer',
+    remedy: 'Update the library, or check the claims in its callback for rules of an application',
+    ownCode: 'Check the type of each registered claim: exp, nbf and iat are finite numbers, sub and client_id text',
+  },
   {
     'exp-missing': [
       'no exp',
       claims('exp', undefined),
-      { level: 'should', profiles: { rfc9068: 'must', fapi2: 'must' }, rule: 'RFC 9068 §2.2; RFC 7519 §4.1.4' },
+      {
+        level: 'should',
+        profiles: { rfc9068: 'must', fapi2: 'must' },
+        rule: 'RFC 9068 §2.2; RFC 7519 §4.1.4',
+        remedy: 'Require exp (requiredClaims in jose, require in PyJWT, RequireExpirationTime in .NET)',
+        ownCode: 'Reject a token without exp',
+      },
     ],
     'exp-text': ['an exp that is text (CVE-2026-25537)', claims('exp', '', '9999999999')],
     'exp-type': ['an exp of another type', claims('exp', null, true, [9999999999], {})],
@@ -76,24 +95,24 @@ export const claimTokens = tokens(
     'not-json': [
       'a payload that is no JSON',
       ['not json', '{"iss":', ' ', '{"a":1}{'].map((text) => ({ payloadText: text })),
-      { rule: 'RFC 7519 §7.2' },
+      asJson,
     ],
     'no-object': [
       'a payload that is not an object (CVE-2026-107723)',
       ['[]', 'null', 'true', '0', '"text"'].map((text) => ({ payloadText: text })),
-      { rule: 'RFC 7519 §7.2' },
+      asJson,
     ],
-    'in-list': ['claims in a list (CVE-2026-107723)', payload((good) => `[${good}]`), { rule: 'RFC 7519 §7.2' }],
-    'more-behind': ['claims, and more behind them', payload((good) => `${good}{}`), { rule: 'RFC 7519 §7.2' }],
+    'in-list': ['claims in a list (CVE-2026-107723)', payload((good) => `[${good}]`), asJson],
+    'more-behind': ['claims, and more behind them', payload((good) => `${good}{}`), asJson],
     'byte-order-mark': [
       'claims behind a byte order mark',
       payload((good) => `\ufeff${good}`),
-      { level: 'should', rule: 'RFC 7519 §7.2' },
+      { ...asJson, level: 'should' },
     ],
     'not-utf8': [
       'claims that are not UTF-8',
       payload((good) => Buffer.from(`${good.slice(0, -1)},"sub":"\xff"}`, 'latin1')),
-      { level: 'should', rule: 'RFC 8725 §3.7' },
+      { ...asJson, level: 'should', rule: 'RFC 8725 §3.7' },
     ],
     nested: ['a JWT in a JWT', payload((_, base) => forge(base)), { rule: 'RFC 7519 §5.2' }],
   },

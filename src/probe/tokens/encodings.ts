@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { base64url, bytesOf, type Change, changePart } from '../forge/forge.ts';
-import { headerText } from '../row/changes.ts';
+import { headerText, update } from '../row/changes.ts';
 import { tokens } from '../row/topic.ts';
 
 // Tokens whose parts are cut, altered or encoded in another way.
@@ -28,12 +28,14 @@ const changeBytes = (index: number, change: (bytes: Buffer) => Uint8Array | stri
 const flipBit = (bytes: Buffer) => bytes.map((byte, at) => (at === bytes.length >> 1 ? byte ^ 1 : byte));
 const reshape = (change: (token: string) => string): Change => ({ reshape: change });
 
-const decoding = 'Decode base64url strictly: no padding, no white space, no other characters (RFC 7515 §5.2)';
-const signing = 'Verify the signature over the token as it came, with a library for JOSE';
-
 export const alteredTokens = tokens(
   'altered',
-  { rule: 'RFC 8725 §3.3; RFC 7515 §5.2', needs: 'token', remedy: signing },
+  {
+    rule: 'RFC 8725 §3.3; RFC 7515 §5.2',
+    needs: 'token',
+    remedy: 'Verify, do not only decode, and let no claim of the token choose how',
+    ownCode: 'Let a library for JOSE verify the token as it came, and look at its result',
+  },
   {
     'payload-claims': [
       'a payload with more claims than were signed',
@@ -61,7 +63,13 @@ export const alteredTokens = tokens(
 export const encodings = [
   ...tokens(
     'encoding',
-    { rule: 'RFC 7515 §5.2', needs: 'token', remedy: decoding, level: 'should' },
+    {
+      rule: 'RFC 7515 §5.2',
+      needs: 'token',
+      level: 'should',
+      remedy: update,
+      ownCode: 'Decode base64url strictly: no padding, white space, other characters or spare bits',
+    },
     {
       'padded-signature': ['a padded signature', changePart(2, pad)],
       'padded-header': ['a padded header', encodeOtherwise('header', pad), { needs: 'issuer' }],
@@ -112,7 +120,8 @@ export const encodings = [
     {
       rule: 'RFC 7515 §4; RFC 7519 §7.2',
       needs: 'issuer',
-      remedy: 'Parse the header as strict UTF-8 and JSON, and require an object',
+      remedy: update,
+      ownCode: 'Parse the header as strict UTF-8 and JSON, require an object, and refuse a member that is there twice',
     },
     {
       json: [

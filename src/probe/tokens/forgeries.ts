@@ -43,7 +43,9 @@ export const forgeries = [
     {
       rule: 'RFC 8725 §2.1, §3.2',
       needs: 'nothing',
-      remedy: 'List the algorithms that the API accepts. Do not take one from the token',
+      remedy:
+        'List the algorithms that the API accepts (algorithms in jose, jsonwebtoken and PyJWT; ValidAlgorithms in .NET)',
+      ownCode: 'Compare alg with a list of your own before you look for a key',
     },
     {
       'empty-signature': ['a token with alg none and no signature (CVE-2022-23540)', unsigned('none')],
@@ -67,7 +69,8 @@ export const forgeries = [
     {
       rule: 'RFC 8725 §3.1; RFC 7515 §4.1.1',
       needs: 'issuer',
-      remedy: 'List the algorithms that the API accepts, and use each key with one of them',
+      remedy: 'List the algorithms that the API accepts, and publish alg with each key',
+      ownCode: 'Take the algorithm from the key and your own list, and compare alg with it exactly',
     },
     {
       ps256: [
@@ -96,7 +99,8 @@ export const forgeries = [
     {
       rule: 'RFC 8725 §3.10; RFC 7515 §4.1.2',
       needs: 'nothing',
-      remedy: "Verify with the issuer's keys only, and ignore jwk, jku, x5u and x5c of a token",
+      remedy: "Name the issuer's keys or their URL, and turn off keys that come with a token",
+      ownCode: 'Never read jwk, jku, x5u or x5c of a token, nor a URL or a key in its kid',
     },
     {
       jwk: ['a key of the attacker in jwk (CVE-2018-0114)', led((base, key) => ({ jwk: publish(key, kidOf(base)) }))],
@@ -138,7 +142,8 @@ export const forgeries = [
     {
       rule: 'RFC 8725 §3.3; RFC 7515 §5.2',
       needs: 'nothing',
-      remedy: 'Verify the signature with the key of the issuer, over the header and payload as they came',
+      remedy: 'Verify, do not only decode: jsonwebtoken.verify, not decode; no verify_signature=False in PyJWT',
+      ownCode: 'Let a library for JOSE verify the header and payload as they came, and look at its result',
     },
     {
       stranger: [

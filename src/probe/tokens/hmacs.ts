@@ -23,7 +23,8 @@ export const hmacs = tokens(
   {
     rule: 'RFC 8725 §2.1, §3.1',
     needs: 'nothing',
-    remedy: 'List asymmetric algorithms only, and never verify an HMAC with a public key',
+    remedy: 'List asymmetric algorithms only, and remove secrets that stand in examples',
+    ownCode: 'Choose between HMAC and signature by the type of the key, and refuse an empty secret',
     skip: isKeyKnown,
   },
   {

@@ -1,12 +1,17 @@
 import type { Forgery } from '../forge/forge.ts';
-import { audiences, claims, issuers, other, payload, repeated, withMore } from '../row/changes.ts';
+import { audiences, claims, issuers, other, payload, repeated, update, withMore } from '../row/changes.ts';
 import { tokens } from '../row/topic.ts';
 
 // Tokens that the issuer signed, from another issuer or for another audience.
 
 export const issuerTokens = tokens(
   'issuer',
-  { rule: 'RFC 8725 §3.8', needs: 'issuer', remedy: 'Compare iss with the issuer, exactly and as a string' },
+  {
+    rule: 'RFC 8725 §3.8',
+    needs: 'issuer',
+    remedy: 'Set the issuer as its metadata have it (issuer in jose, jsonwebtoken and PyJWT; ValidIssuer in .NET)',
+    ownCode: 'Compare iss with the issuer, exactly and as a string',
+  },
   {
     other: ['another issuer, by the same key', [...claims('iss', other), ...issuers((it) => [`${it}elsewhere`])]],
     missing: ['no iss', claims('iss', undefined, null, ''), { level: 'should', profiles: { rfc9068: 'must' } }],
@@ -23,7 +28,7 @@ export const issuerTokens = tokens(
     blank: ['the issuer behind a blank', issuers((it) => [` ${it}`])],
     type: ['iss that is not a string', claims('iss', 0, true)],
     proto: ['claims in __proto__ (CVE-2024-34273)', payload((good) => `{"__proto__":${good}}`)],
-    repeated: ['a second iss', withMore('"iss":"other"'), { level: 'should', rule: repeated }],
+    repeated: ['a second iss', withMore('"iss":"other"'), repeated],
   },
 );
 
@@ -32,7 +37,9 @@ export const audienceTokens = tokens(
   {
     rule: 'RFC 7519 §4.1.3; RFC 8725 §3.9',
     needs: 'issuer',
-    remedy: 'Require an aud that is this API, exactly, or a list that contains it',
+    remedy:
+      'Set the audience (audience in jose, jsonwebtoken and PyJWT; ValidAudience in .NET; audiences in Spring Boot)',
+    ownCode: 'Require an aud that is this API, exactly, or a list of strings that contains it',
   },
   {
     other: ['a token for another audience', claims('aud', 'other', other)],
@@ -55,7 +62,7 @@ export const audienceTokens = tokens(
         [it, 1],
         [null, it],
       ]),
-      { level: 'should' },
+      { level: 'should', remedy: update, ownCode: 'Require an aud that is text, or a list of nothing but text' },
     ],
     number: ['a number for aud', claims('aud', 0)],
     'other-expired': [
@@ -73,6 +80,6 @@ export const audienceTokens = tokens(
           ({ audience }) => ({ claims: { aud: other, [name]: audience } }),
       ),
     ],
-    repeated: ['a second aud', withMore('"aud":"other"'), { level: 'should', rule: repeated }],
+    repeated: ['a second aud', withMore('"aud":"other"'), repeated],
   },
 );

@@ -15,14 +15,20 @@ export const keyTokens = tokens(
   {
     rule: 'RFC 7517 §4; RFC 8725 §3.1',
     needs: 'issuer',
-    remedy: 'Use a key only as its use, key_ops and alg say, and RSA keys from 2,048 bits on',
+    remedy: 'Take a library that reads use, key_ops and alg of a JWK, and refuses RSA keys below 2,048 bits',
+    ownCode: 'Use a key only as its use, key_ops and alg say, and RSA keys from 2,048 bits on',
     skip: isFetched,
   },
   {
     twins: [
       'tokens by either of two keys under one kid',
       acceptedTokens(by('first twin', 'twins'), by('second twin', 'twins')),
-      { level: 'should', rule: 'RFC 7517 §4.5' },
+      {
+        level: 'should',
+        rule: 'RFC 7517 §4.5',
+        remedy: 'Publish each key under a kid of its own, or take a library that tries both',
+        ownCode: 'Try each key that has the kid and fits alg',
+      },
     ],
     'neither-twin': ['a token by neither of two keys under one kid', by('rotated', 'twins')],
     other: [
@@ -57,7 +63,8 @@ export const keyIdTokens = tokens(
     rule: 'RFC 8725 §3.10; RFC 7515 §4.1.4',
     needs: 'issuer',
     level: 'should',
-    remedy: 'Look a kid up among the keys of the issuer, as a string and exactly',
+    remedy: 'Let a client for JWK Sets find the key (createRemoteJWKSet of jose, jwks-rsa, PyJWKClient)',
+    ownCode: 'Look a kid up among the keys of the issuer, as a string and exactly, in a Map',
   },
   {
     unknown: ['a kid that the issuer never published', headers('kid', 'never-published')],

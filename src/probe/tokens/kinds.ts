@@ -13,7 +13,8 @@ export const kindTokens = [
     {
       rule: 'RFC 7515 §4.1.11',
       needs: 'issuer',
-      remedy: 'Reject a token with crit, unless the API understands all that it lists',
+      remedy: 'Update the library, or take one that rejects crit, such as jose: jsonwebtoken ignores it',
+      ownCode: 'Reject a token with crit, unless you understand all that it lists',
     },
     {
       unknown: [
@@ -41,7 +42,9 @@ export const kindTokens = [
       needs: 'issuer',
       level: 'should',
       profiles: { rfc9068: 'must' },
-      remedy: 'Accept the types of access tokens only: at+jwt, and where the issuer has it, JWT',
+      remedy:
+        'Set the type (typ in jose, checkTyp in fast-jwt, ValidTypes in .NET, strict in express-oauth2-jwt-bearer)',
+      ownCode: 'Accept the types of access tokens only: at+jwt, and where the issuer has it, JWT',
     },
     {
       logout: ['typ logout+jwt', headers('typ', 'logout+jwt', 'application/logout+jwt')],
@@ -56,7 +59,8 @@ export const kindTokens = [
         'typ JWT, or no typ',
         headers('typ', 'JWT', undefined),
         {
-          skip: ({ profile }) => (profile === 'rfc9068' ? undefined : 'Only RFC 9068 §4 refuses it: --profile rfc9068'),
+          skip: ({ profile }) =>
+            profile === 'rfc9068' ? undefined : 'Only section 4 of RFC 9068 refuses it: --profile rfc9068',
         },
       ],
     },
@@ -67,7 +71,8 @@ export const kindTokens = [
       rule: 'RFC 8725 §3.12',
       needs: 'issuer',
       level: 'should',
-      remedy: 'Reject tokens of other kinds: by typ, by the audience, and by claims that name a kind',
+      remedy: 'Give the API an audience that no client has, set the type, and add a rule for claims that name a kind',
+      ownCode: 'Reject tokens of other kinds: by typ, by the audience, and by claims that name a kind',
     },
     {
       'id-token': [
@@ -109,7 +114,8 @@ export const kindTokens = [
       rule: 'RFC 9449 §7.2; RFC 7800 §3; RFC 8705 §3',
       needs: 'issuer',
       level: 'should',
-      remedy: 'Reject a token with cnf, unless its binding was checked',
+      remedy: 'Turn on DPoP or certificates where the token is checked, or let the issuer bind none for this API',
+      ownCode: 'Reject a token with cnf, unless its binding was checked',
       skip: isBearer,
     },
     {

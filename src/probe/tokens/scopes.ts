@@ -6,7 +6,13 @@ import { nowSeconds } from '../values/time.ts';
 
 export const goodTokens = tokens(
   'accepts',
-  { rule: 'RFC 7519', needs: 'issuer', level: 'should', remedy: 'Accept every token that the standards call valid' },
+  {
+    rule: 'RFC 7519',
+    needs: 'issuer',
+    level: 'should',
+    remedy: 'Remove settings that demand more than the standards do, such as a typ in exact letters',
+    ownCode: 'Ignore what you do not know, and read aud, exp and typ as the standards have them',
+  },
   {
     'typ-any-case': [
       'typ JWT, at+jwt and application/at+jwt in other letters (RFC 7515 §4.1.9)',
@@ -46,7 +52,9 @@ export const scopeTokens = tokens(
   {
     rule: 'RFC 6750 §3.1; RFC 6749 §3.3',
     needs: 'issuer',
-    remedy: 'Split scope at spaces and compare whole words, case-sensitively',
+    remedy:
+      'Name the scope in the check that the library or framework has (hasAuthority in Spring, RequiredScope in .NET)',
+    ownCode: 'Split scope at spaces and compare whole words, case-sensitively',
     skip: isScoped,
   },
   {

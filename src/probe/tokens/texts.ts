@@ -24,7 +24,12 @@ const isGiven = (name: string) => ({
 export const texts = [
   ...tokens(
     'text',
-    { rule: 'RFC 7519 §7.2', needs: 'nothing', remedy: 'Reject what is no JWT before anything else' },
+    {
+      rule: 'RFC 7519 §7.2',
+      needs: 'nothing',
+      remedy: 'Let a library for JWTs read the token, and nothing before or after it',
+      ownCode: 'Require three parts of base64url, two of them objects of JSON, before anything else',
+    },
     {
       opaque: ['texts that are no JWT', plain('ory_at_opaque.too', '.', 'a', 'null', 'undefined', '{"payload":"e30"}')],
       'object-members': [
@@ -52,7 +57,12 @@ export const texts = [
   ),
   ...tokens(
     'encrypted',
-    { rule: 'RFC 7519 §7.2', needs: 'nothing', remedy: 'Reject tokens in five parts, unless the API decrypts tokens' },
+    {
+      rule: 'RFC 7519 §7.2',
+      needs: 'nothing',
+      remedy: 'Turn off decryption, unless the issuer encrypts tokens; then require a signed token within',
+      ownCode: 'Reject tokens in five parts, or verify the signature of what was decrypted',
+    },
     {
       'five-parts': [
         'a signed token with two parts more',
@@ -72,7 +82,12 @@ export const texts = [
 
 export const givenTokens = tokens(
   'given',
-  { rule: 'RFC 6750 §3.1', needs: 'token', remedy: 'Check exp, aud, scope and the kind of each token' },
+  {
+    rule: 'RFC 6750 §3.1',
+    needs: 'token',
+    remedy: 'Set the audience, the type, the scope and a small allowance for clock skew',
+    ownCode: 'Check exp, aud, scope and the kind of each token',
+  },
   {
     expired: ['a token that has expired', givenToken('expired'), isGiven('expired')],
     audience: ['a token for another audience', givenToken('audience'), isGiven('audience')],

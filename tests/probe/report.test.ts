@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'bun:test';
+import { createTestIssuer } from '../../src/auth/testing.ts';
+import { probe } from '../../src/probe/index.ts';
+import { harmOf } from '../../src/probe/run/harm.ts';
+import { reportOf } from '../../src/probe/run/report.ts';
+import type { ProbedRow } from '../../src/probe/run/result.ts';
+import { rows } from '../../src/probe/run/rows.ts';
+
+const row = (about: Partial<ProbedRow>): ProbedRow => ({
+  ...{ id: 'audience-other', target: 'GET https://api.invalid/', rule: 'RFC 7519 §4.1.3', level: 'must' },
+  ...{ needs: 'issuer', sent: 'an aud', expected: 'a refusal (4xx)', got: '200', verdict: 'failed' },
+  ...{ remedy: 'Set the audience', ownCode: 'Compare aud', ...about },
+});
+const shown = (all: readonly ProbedRow[], columns = 120) => reportOf(all, [], 'Depth: full').render(false, columns);
+
+describe('a remedy', () => {
+  const isPlain = (text: string) => /^[A-Z][\x20-\x7e§]{10,119}[^.]$/.test(text);
+
+  test('of each row is what to set, and what to write where something is let in', () => {
+    const texts = rows.flatMap(({ remedy, ownCode = [] }) => [remedy, ownCode].flat());
+    expect(texts.filter((text) => !isPlain(text))).toEqual([]);
+    // A rule of clients is kept in one way.
+    const letsIn = rows.filter((each) => [1, 3, 4].includes(harmOf({ ...each, got: '200' })) && each.onlyIn !== 'mcp');
+    expect(letsIn.filter(({ ownCode }) => ownCode === undefined).map(({ id }) => id)).toEqual([]);
+    expect(rows.filter(({ remedy, ownCode }) => remedy === ownCode)).toEqual([]);
+  });
+
+  test('for code of one’s own stands apart, once, with the rows that it repairs', () => {
+    const ids = ['a', 'b', 'c', 'd', 'e'].map((id) => row({ id }));
+    const [set = '', write = ''] = shown([...ids, row({ id: 'f', ownCode: undefined })]).split(
+      '\nIf you write the validation yourself:\n',
+    );
+    expect(set).toContain('Expected a refusal (4xx) (RFC 7519 §4.1.3). Set the audience');
+    expect(set).not.toContain('Compare aud');
+    expect(write).toStartWith(`${' '.repeat(13)}Compare aud: a, b, c and 2 more\n\n`);
+    expect(shown([row({ ownCode: undefined })])).not.toContain('yourself');
+  });
+});
+
+describe('the report', () => {
+  test('has one paragraph for a remedy, with the rules of its rows', () => {
+    const all = [row({}), row({ id: 'audience-list', rule: 'RFC 8725 §3.9' })];
+    expect(shown(all, 1000)).toContain('Expected a refusal (4xx) (RFC 7519 §4.1.3; RFC 8725 §3.9). Set the audience\n');
+  });
+
+  test('has one line for a row that fails alike at several targets', () => {
+    const all = ['a', 'b', 'c', 'd', 'e'].map((path) => row({ target: `GET /${path}` }));
+    expect(shown(all).match(/^failed .*/gm)).toEqual([
+      'failed       audience-other  an aud: 200 at GET /a, GET /b, GET /c and 2 more',
+    ]);
+  });
+
+  test.each([80, 100, 120])('has no line over %i columns', (columns) => {
+    const words = 'word '.repeat(40).trim();
+    const all = [
+      row({ sent: words, ownCode: words }),
+      row({ id: 'credentials-two-headers-basic', verdict: 'warning' }),
+    ];
+    const [, ...lines] = shown(all, columns).split('\n');
+    expect(lines.filter((line) => line.length > columns)).toEqual([]);
+  });
+});
+
+test('a row with several requests says which one was let in, and shows nothing of a good token', async () => {
+  const { token: mint, options } = await createTestIssuer();
+  const token = await mint();
+  const isOpen = ({ url, headers }: Request) =>
+    /x\.css$|debug=true$/.test(url) || /\.css$/.test(url) || headers.get('authorization')?.startsWith('JWT ');
+  const report = await probe({
+    ...{ token, keys: options.keys, targets: ['https://api.invalid/reports'] },
+    fetch: (request) =>
+      isOpen(request) || request.headers.get('authorization') === `Bearer ${token}`
+        ? new Response('report')
+        : new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } }),
+  });
+  const gotOf = (id: string) => report.rows.find((each) => each.id === id)?.got;
+  expect(gotOf('path-extension')).toBe('200 (variant 2 of 3: /reports/x.css)');
+  expect(gotOf('path-query')).toBe('200 (variant 3 of 4: ?x=.css)');
+  expect(gotOf('scheme-other')).toBe('200 (variant 2 of 4: Authorization: JWT TOKEN)');
+  expect(JSON.stringify(report)).not.toContain(token.split('.')[2] ?? token);
+});
