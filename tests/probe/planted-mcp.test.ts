@@ -9,7 +9,7 @@ const ping = { method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' 
 
 /** Tries the rows of MCP clients on a server, or returns undefined if the profile has none. */
 async function verdictsOf(server: Planted, only: string, profile?: 'mcp') {
-  const issuer = await startServedIssuer({ audience });
+  const issuer = await startServedIssuer({ audience, kid: 'shared' });
   const { right, parts } = rightServer(issuer, audience);
   const targets = [{ url: `${audience}/reports`, scope, ...ping }];
   const options = { issuer: issuer.issuer, only: [only], profile, targets };

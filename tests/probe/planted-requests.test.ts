@@ -14,6 +14,8 @@ const particular: Readonly<Partial<Record<RequestRow, Partial<ProbeOptions>>>> =
   'elsewhere-body': { targets: [{ url: `${audience}/reports`, scope, method: 'POST', body: 'a=b' }] },
   'fetch-token-urls': { only: ['embedded-jku', 'fetch-token-urls'] },
   'metadata-present': { profile: 'mcp' },
+  'no-token-mcp': { profile: 'mcp' },
+  'no-token-mcp-session': { profile: 'mcp' },
 };
 /** Time passes only while the probe waits for it. */
 const clock = {

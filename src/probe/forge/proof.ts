@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { createHash, randomUUID } from 'node:crypto';
 import { nowSeconds } from '../values/time.ts';
 import { assemble, type Change, keyNamed, publish } from './forge.ts';
@@ -33,4 +34,12 @@ export function proofFor(
   };
   const header = { typ: 'dpop+jwt', alg: 'ES256', jwk: jwkOf('client') };
   return assemble({ header, claims }, { key: keyNamed('client', 'ES256'), signedAs: 'ES256', ...change });
+}
+
+/** The order of P-256 (FIPS 186-5). */
+const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+/** Returns the other signature of ES256 that a value has: s and the order less s are both right. */
+export function otherSignature(signature: Uint8Array): Uint8Array {
+  const s = BigInt(`0x${Buffer.from(signature).toString('hex', 32)}`);
+  return Buffer.concat([signature.subarray(0, 32), Buffer.from((order - s).toString(16).padStart(64, '0'), 'hex')]);
 }

@@ -1,5 +1,5 @@
 import type { Attempt } from '../row/row.ts';
-import { refused, requests, response } from '../row/topic.ts';
+import { finding, refused, refuses, requests, response } from '../row/topic.ts';
 
 // Requests without a token that mislead a guard, or what stands before it.
 
@@ -15,16 +15,36 @@ const upgrade: Attempt = {
   ],
 };
 
+/** A request of JSON-RPC, as MCP clients send it, whatever the method of the target. */
+const call = (...methods: readonly string[]): Attempt => {
+  const clientInfo = { name: 'protected-api-probe', version: '1' };
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+  const calls = methods.map((method, at) => ({ jsonrpc: '2.0', id: at + 1, method, params }));
+  const headers = named('application/json, text/event-stream', 'Accept');
+  return { method: 'POST', headers, body: JSON.stringify(calls.length === 1 ? calls[0] : calls) };
+};
+const inMcp = {
+  rule: 'MCP, authorization',
+  onlyIn: 'mcp',
+  remedy: 'Guard the endpoint before its messages are read, in every session',
+  ownCode: 'Check the token of each HTTP request, whatever the message and the session',
+} as const;
+
 export const anonymousRows = requests(
   'no-token',
-  { rule: 'RFC 6750 §2, §3', needs: 'nothing', remedy: 'Guard the route, and every method and spelling of it' },
+  {
+    rule: 'RFC 6750 §2, §3',
+    needs: 'nothing',
+    remedy: 'Guard the route without exceptions, and let the proxy remove headers that only it may set',
+    ownCode: 'Decide by the route and the Authorization header, and by no other header',
+  },
   {
     'empty-header': {
       sent: 'an empty Authorization header',
       ...each(...named('', 'Authorization'), ['Authorization', ' \t ']),
     },
     'other-headers': {
-      sent: 'headers that name another URL or method: X-Original-URL, X-Forwarded-Uri, X-HTTP-Method-Override … (CWE-290)',
+      sent: 'headers that name another URL or method, such as X-Original-URL and X-HTTP-Method-Override (CWE-290)',
       ...each(
         ...named('/', 'X-Original-URL', 'X-Original-URI', 'X-Rewrite-URL', 'X-Forwarded-Uri', 'X-Forwarded-Prefix'),
         ...named('OPTIONS', 'X-HTTP-Method-Override', 'X-Forwarded-Method'),
@@ -81,6 +101,33 @@ export const anonymousRows = requests(
           .map((value): Header => ['X-Middleware-Subrequest', value]),
       ),
     },
+    'same-site': {
+      sent: 'the headers of a page of the API itself: Origin, Referer, Sec-Fetch-Site, X-Requested-With (CWE-293)',
+      ...finding('a refusal (4xx)', 1, (trial) => {
+        const { origin } = new URL(trial.url);
+        const own = [...named(origin, 'Origin'), ...named(`${origin}/`, 'Referer')];
+        const page = [...named('same-origin', 'Sec-Fetch-Site'), ...named('XMLHttpRequest', 'X-Requested-With')];
+        return refuses(trial, { headers: [...own, ...page] });
+      }),
+    },
+    stream: { sent: 'a request for a stream of events', ...each(['Accept', 'text/event-stream']) },
+    mcp: {
+      sent: 'messages of MCP clients without a token: initialize, tools/list, both at once',
+      ...refused(call('initialize'), call('tools/list'), call('ping', 'tools/list')),
+      ...inMcp,
+    },
+    'mcp-session': {
+      sent: 'the ID of a session that a good token began, without a token',
+      ...finding('a refusal (4xx)', 2, async (trial) => {
+        const begun = await trial.send({ token: {}, ...call('initialize') });
+        const session = begun.headers.get('mcp-session-id');
+        if (!session) return { verdict: 'skipped', got: 'The server names no session' };
+        const { headers = [], ...others } = call('tools/list');
+        return refuses(trial, { ...others, headers: [...headers, ['Mcp-Session-Id', session]] });
+      }),
+      ...inMcp,
+      needs: 'token',
+    },
     preflight: {
       sent: 'the headers of a preflight with the method of the target',
       ...refused({
@@ -106,7 +153,8 @@ export const anonymousRows = requests(
       sent: 'an upgrade to WebSocket',
       ...refused(upgrade),
       rule: 'RFC 6455 §4.2.2',
-      remedy: 'Check the token before the upgrade, in the handler of the upgrade',
+      remedy: 'Guard the upgrade, too: most middleware sees requests only',
+      ownCode: 'Check the token in the handler of the upgrade, before it responds with 101',
     },
   },
 );

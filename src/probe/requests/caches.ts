@@ -1,4 +1,5 @@
-import { base64url, bytesOf, forge, withSignature } from '../forge/forge.ts';
+import { randomUUID } from 'node:crypto';
+import { base64url, bytesOf, forge, strangersKey, withSignature } from '../forge/forge.ts';
 import { type Answer, type Attempt, controlSubject } from '../row/row.ts';
 import { finding, refuses, requests, response } from '../row/topic.ts';
 import { nowSeconds } from '../values/time.ts';
@@ -23,6 +24,7 @@ const withClaims = (token: string) => {
 /** How long after its exp a token may be accepted: the allowances for clock skew that servers have. */
 const leeways = [0, 5, 10, 30, 60];
 const waitSeconds = 3;
+const knowsSubjects = 'The API knows its subjects, and refuses others';
 /** Whether responses may be stored (RFC 9111 §3, §4.2.1). */
 const isStorable = (headers: Headers) => {
   const control = headers.get('cache-control') ?? '';
@@ -39,6 +41,7 @@ export const cacheRows = requests(
     rule: 'RFC 9111 §3.5; RFC 6750 §5.3',
     needs: 'token',
     remedy: 'Key no cache by the URL alone: Cache-Control: private or no-store, or Vary: Authorization',
+    ownCode: 'Store no response to a request with Authorization, unless the whole token is part of the key',
   },
   {
     anonymous: { sent: 'a good token, and then no token', ...after(() => ({})) },
@@ -48,6 +51,28 @@ export const cacheRows = requests(
         (token) => ({ token: () => withSignature(token, 'A'.repeat(342)) }),
         (token) => ({ token: () => withClaims(token) }),
       ),
+      remedy: 'Turn off the cache of verified tokens, or its own keys (cacheKeyBuilder in fast-jwt)',
+      ownCode: 'Key a cache of verified tokens by the whole token or its SHA-256',
+    },
+    lockout: {
+      sent: 'a token that an attacker signed in the name of a client, and then the good one of that client',
+      ...finding('success with the good one', 3, async (trial) => {
+        const claims = { sub: `probe-${nowSeconds()}-c`, jti: randomUUID() };
+        const forged = await trial.send({ token: ({ header }) => ({ claims, key: strangersKey(header.alg) }) });
+        const { outcome, words } = await trial.send({ token: { claims } });
+        if (forged.outcome !== 'refused' || outcome === 'unclear')
+          return { verdict: 'inconclusive', got: `${forged.words}, then ${words}` };
+        if (outcome === 'served') return { verdict: 'passed', got: words };
+        const other = await trial.send({ token: { claims: { sub: `probe-${nowSeconds()}-d` } } });
+        return other.outcome === 'served'
+          ? { verdict: 'failed', got: words }
+          : { verdict: 'skipped', got: knowsSubjects };
+      }),
+      needs: 'issuer',
+      level: 'should',
+      rule: 'CWE-645',
+      remedy: 'Count or remember failures by the address of the client, not by what a token says of itself',
+      ownCode: 'Remember nothing of a token whose signature is wrong, but the whole token',
     },
     subject: {
       sent: 'tokens of two subjects, one after the other',
@@ -56,8 +81,7 @@ export const cacheRows = requests(
         const before = await trial.send({ token: { claims: { sub: first } } });
         const { text, words, outcome } = await trial.send({ token: { claims: { sub: second } } });
         if (before.outcome === 'unclear' || outcome === 'unclear') return { verdict: 'inconclusive', got: words };
-        if (before.outcome === 'refused')
-          return { verdict: 'skipped', got: 'The API knows its subjects, and refuses others' };
+        if (before.outcome === 'refused') return { verdict: 'skipped', got: knowsSubjects };
         // An API may list those who called it.
         const isOther = (text.includes(first) || text.includes(controlSubject)) && !text.includes(second);
         return isOther
@@ -84,7 +108,8 @@ export const cacheRows = requests(
       }),
       needs: 'issuer',
       rule: 'RFC 7519 §4.1.4',
-      remedy: 'Check exp at each request, or keep no token in a cache longer than its exp',
+      remedy: 'Turn off the cache of verified tokens, or update the library',
+      ownCode: 'Check exp at each request, also of a token that was verified before',
       skip: ({ isPatient }) => (isPatient ? undefined : 'It waits for three seconds, once in a run over the network'),
     },
     condition: {

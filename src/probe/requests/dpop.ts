@@ -1,5 +1,5 @@
-import { type Change, forge, keyNamed, withSignature } from '../forge/forge.ts';
-import { hashOf, proofFor, thumbprintOf } from '../forge/proof.ts';
+import { base64url, bytesOf, type Change, forge, keyNamed, withSignature } from '../forge/forge.ts';
+import { hashOf, otherSignature, proofFor, thumbprintOf } from '../forge/proof.ts';
 import { claims, headers } from '../row/changes.ts';
 import type { Attempt, Trial } from '../row/row.ts';
 import { accepted, finding, refused, refuses, requests, response } from '../row/topic.ts';
@@ -22,6 +22,27 @@ const later = (...makes: readonly ((trial: Trial) => Change)[]) =>
 const claim = (name: string, ...values: readonly unknown[]) => withProof(...claims(name, ...values));
 const proofHeader = (name: string, ...values: readonly unknown[]) => withProof(...headers(name, ...values));
 const ago = (seconds: number) => later(() => ({ claims: { iat: nowSeconds() - seconds } }));
+/** Sends a proof, and the same again as it is changed. */
+const again = (change: (proof: string) => string) =>
+  finding('a refusal of the second', 2, async (trial) => {
+    const token = forge(trial.base, bound());
+    const proof = proofFor(trial, token, {}, trial.nonce());
+    const withIt = (text: string): Attempt => ({
+      headers: [
+        ['Authorization', `DPoP ${token}`],
+        ['DPoP', text],
+      ],
+    });
+    const { outcome, words } = await trial.send(withIt(proof));
+    return outcome === 'served' ? refuses(trial, withIt(change(proof))) : { verdict: 'inconclusive', got: words };
+  });
+const once = {
+  level: 'should',
+  rule: 'RFC 9449 §11.1',
+  remedy: 'Give the library a store of jti that all instances share',
+  ownCode: 'Remember each jti until its proof is too old, and not the text of the proof',
+  profiles: { fapi2: 'must' },
+} as const;
 const hasDpop = (trial: Trial) => (trial.hasDpop ? undefined : 'Neither the challenge nor the metadata name DPoP');
 
 export const dpopRows = requests(
@@ -29,7 +50,8 @@ export const dpopRows = requests(
   {
     rule: 'RFC 9449 §4.3',
     needs: 'issuer',
-    remedy: 'Check a proof with a library for RFC 9449, and all twelve points of §4.3',
+    remedy: 'Turn on DPoP in the library, with the public URL of the API',
+    ownCode: 'Make all twelve checks of RFC 9449 §4.3, and compare the key with cnf.jkt of the token',
     skip: hasDpop,
   },
   {
@@ -58,20 +80,13 @@ export const dpopRows = requests(
     'two-proofs': { sent: 'two proofs', ...refused(proven({}, { proofs: [{}, {}] })) },
     replay: {
       sent: 'a proof twice',
-      ...finding('a refusal of the second', 2, async (trial) => {
-        const token = forge(trial.base, bound());
-        const attempt: Attempt = {
-          headers: [
-            ['Authorization', `DPoP ${token}`],
-            ['DPoP', proofFor(trial, token, {}, trial.nonce())],
-          ],
-        };
-        const { outcome, words } = await trial.send(attempt);
-        return outcome === 'served' ? refuses(trial, attempt) : { verdict: 'inconclusive', got: words };
-      }),
-      level: 'should',
-      rule: 'RFC 9449 §11.1',
-      profiles: { fapi2: 'must' },
+      ...again((proof) => proof),
+      ...once,
+    },
+    'replay-respelled': {
+      sent: 'a proof twice, with the other signature that ECDSA has for it',
+      ...again((proof) => withSignature(proof, base64url(otherSignature(bytesOf(proof.replace(/.*\./, '')))))),
+      ...once,
     },
     type: { sent: 'a proof of another type', ...proofHeader('typ', 'JWT', undefined) },
     'alg-none': {
@@ -140,6 +155,7 @@ export const dpopRows = requests(
       ),
       level: 'should',
       rule: 'RFC 9449 §7.1',
+      remedy: 'Send DPoP error="invalid_dpop_proof", algs="ES256" with that 401',
     },
   },
 );

@@ -32,7 +32,8 @@ export const errorRows = requests(
   {
     rule: 'RFC 6750 §3.1; RFC 9110 §15.6',
     needs: 'nothing',
-    remedy: 'Catch what the verification throws, and refuse the request',
+    remedy: 'Map what the library throws to 401 in the error handler, or update the library',
+    ownCode: 'Catch what decoding and verification throw, and refuse the request',
   },
   {
     garbage: { sent: 'texts that are not tokens', ...withToken('x', '..', 'a.b.c', '__proto__', '%00') },
@@ -57,9 +58,13 @@ export const errorRows = requests(
         ...claims('exp', {}),
         ...claims('scope', { a: [] }),
         ...claims('iss', ['x']),
-        ...claims('sub', 1),
+        ...claims('sub', 1, {}),
       ),
       needs: 'issuer',
+    },
+    algorithm: {
+      sent: 'algorithms of odd types',
+      ...withChanges(...headers('alg', ['RS256'], {}, null, 1, '__proto__')),
     },
     kid: {
       sent: 'odd key IDs',

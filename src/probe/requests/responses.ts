@@ -1,4 +1,4 @@
-import { changePart } from '../forge/forge.ts';
+import { changePart, type Forgery, strangersKey } from '../forge/forge.ts';
 import type { Attempt } from '../row/row.ts';
 import { requests, response } from '../row/topic.ts';
 import { printable } from '../values/text.ts';
@@ -15,6 +15,13 @@ const noStack = (attempts: Attempt | readonly Attempt[]) =>
     stack.test(text) ? `a body with ${printable(stack.exec(text)?.[0] ?? '', 80)}` : undefined,
   );
 
+const badSignature: Attempt = { token: changePart(2, () => 'AAAA') };
+const named: Forgery = ({ header }) => ({
+  key: strangersKey(header.alg),
+  header: { kid: 'probed-member-kid' },
+  claims: { iss: 'https://probed-member-iss.invalid/', sub: 'probed-member-sub' },
+});
+
 export const responses = [
   ...requests(
     'leak',
@@ -22,7 +29,7 @@ export const responses = [
       rule: 'CWE-209; RFC 9700 §4.3',
       needs: 'nothing',
       level: 'should',
-      remedy: 'Send a fixed text, and log the cause',
+      remedy: 'Turn off details of errors (NODE_ENV=production in Express), send a fixed text, and log the cause',
     },
     {
       stack: {
@@ -38,9 +45,16 @@ export const responses = [
             `${text}${[...headers].join()}`.includes('cHJvYmVkLXRva2Vu') ? 'a response with the token' : undefined,
         ),
       },
+      members: {
+        sent: 'a token that nobody signed, with names in its kid, iss and sub',
+        ...response('no such name in the response', { token: named }, ({ text, headers }) => {
+          const [, member] = /probed-member-(kid|iss|sub)/.exec(`${text}${[...headers].join()}`) ?? [];
+          return member && `a response with its ${member}`;
+        }),
+      },
       'bad-signature': {
         sent: 'a good token with another signature',
-        ...noStack({ token: changePart(2, () => 'AAAA') }),
+        ...noStack(badSignature),
       },
     },
   ),
@@ -85,8 +99,8 @@ export const responses = [
         remedy: 'Allow credentials to listed origins only; a bearer token needs none',
       },
       'no-success-body': {
-        sent: 'no token',
-        ...response('no part of the protected response', none, (answer, { isProtected, good }) =>
+        sent: 'no token, and a good token with another signature',
+        ...response('no part of the protected response', [none, badSignature], (answer, { isProtected, good }) =>
           answer.text.length > 20 && good && isProtected({ ...answer, status: good.status, outcome: 'served' })
             ? 'the body of a success'
             : undefined,

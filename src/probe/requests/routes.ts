@@ -10,6 +10,7 @@ const unlikeTheTarget = (attempts: Attempt | readonly Attempt[], isFault: (answe
     isProtected(answer) && isFault(answer) ? answer.words : undefined,
   );
 const near = (...paths: readonly ((path: string) => string)[]) => unlikeTheTarget(paths.map((path) => ({ path })));
+const encodedBy = (sign: string) => (letter: string) => `${sign}${letter.charCodeAt(0).toString(16)}`;
 /** A preflight is public, and has no body. */
 const options = (token?: Forgery) =>
   unlikeTheTarget({ method: 'OPTIONS', ...(token && { token }) }, ({ text }) => text !== '');
@@ -22,7 +23,8 @@ export const routeRows = [
     {
       rule: 'RFC 9110 §4.2.3; CWE-863',
       needs: 'token',
-      remedy: 'Guard what the router matches, not what the URL looks like',
+      remedy: 'Guard all routes by default, and list those that are public by the name of the route',
+      ownCode: 'Decide by the route that the router matched, not by the text of the URL',
     },
     {
       slash: {
@@ -36,8 +38,8 @@ export const routeRows = [
       'double-slash': { sent: 'the path with two slashes, without a token', ...near((it) => it.replace('/', '//')) },
       case: { sent: 'the path in upper case, without a token', ...near((it) => it.toUpperCase()) },
       encoded: {
-        sent: 'the path with an encoded letter, without a token',
-        ...near((it) => it.replace(/[a-z]/i, (letter) => `%${letter.charCodeAt(0).toString(16)}`)),
+        sent: 'the path with a letter encoded once, or twice, without a token',
+        ...near(...['%', '%25'].map((sign) => (it: string) => it.replace(/[a-z]/i, encodedBy(sign)))),
       },
       semicolon: { sent: 'the path with ;x=1 behind it, without a token', ...near((it) => `${it};x=1`) },
       extension: {
@@ -67,7 +69,12 @@ export const routeRows = [
       query: {
         sent: 'queries with words of public routes, without a token',
         ...refused(
-          ...['x=1', '/public/.well-known/login', 'x=.css', '_method=OPTIONS&callback=x&debug=true'].map((query) => ({
+          ...[
+            'x=1',
+            '/public/.well-known/login/health/docs/swagger',
+            'x=.css',
+            '_method=OPTIONS&callback=x&debug=true',
+          ].map((query) => ({
             query,
           })),
         ),
@@ -85,7 +92,12 @@ export const routeRows = [
   ),
   ...requests(
     'method',
-    { rule: 'RFC 9110 §9.3.2, §9.3.7', needs: 'token', remedy: 'Check the token of each method that the route serves' },
+    {
+      rule: 'RFC 9110 §9.3.2, §9.3.7',
+      needs: 'token',
+      remedy: 'Guard the route for all methods, HEAD and OPTIONS included',
+      ownCode: 'Check the token before you look at the method; only a preflight has none',
+    },
     {
       head: { sent: 'HEAD without a token', ...refused({ method: 'HEAD' }), needs: 'nothing' },
       'head-forged': { sent: 'HEAD with a token by another key', ...refused({ method: 'HEAD', token: stranger }) },

@@ -84,6 +84,23 @@ export function cachedBy(keyOf: (request: Request) => string, isBehind = false):
   };
 }
 
+/** Refuses who is named in a token with a wrong signature. */
+export function lockingOut(): Planted {
+  const locked = new Set<unknown>();
+  return async (request, right) => {
+    const { sub } = tokenOf(request).includes('.') ? claimsOf(request) : {};
+    if (locked.has(sub)) return refusal();
+    const response = await right(request);
+    if (response.status === 401 && sub !== undefined) locked.add(sub);
+    return response;
+  };
+}
+/** Names a session, and opens to some requests. */
+export const sessions =
+  (test: (request: Request) => boolean): Planted =>
+  (request, right, parts) =>
+    test(request) ? open() : adding({ 'mcp-session-id': 's' }, isGood)(request, right, parts);
+
 /** Changes the metadata. */
 export const publishing =
   (change: object, headers?: Readonly<Record<string, string>>): Planted =>

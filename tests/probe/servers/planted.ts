@@ -17,6 +17,7 @@ import {
   isDpop,
   isGood,
   isMetadata,
+  lockingOut,
   open,
   opensAt,
   opensFor,
@@ -26,13 +27,14 @@ import {
   refusal,
   refusesIf,
   refusing,
+  sessions,
   takes,
   tokenOf,
   unbound,
   withToken,
 } from './faults.ts';
 import { proofsWithout } from './proofs.ts';
-import type { Planted } from './server.ts';
+import { audience, type Planted } from './server.ts';
 
 // For each row about requests, a server that fails it and is right in everything else.
 
@@ -53,6 +55,11 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'no-token-default-password': opensFor('authorization', 'basic ywrtaw46ywrtaw4='),
   'no-token-other-scheme': opensFor('authorization', 'negotiate'),
   'no-token-subrequest': opensFor('x-middleware-subrequest', 'src/middleware:src/middleware'),
+  'no-token-same-site': opensFor('referer', `${audience}/`),
+  'no-token-stream': opensFor('accept', 'text/event-stream'),
+  'no-token-mcp': async (request, right) =>
+    (await request.clone().text()).includes('tools/list') ? open() : right(request),
+  'no-token-mcp-session': sessions((request) => header(request, 'mcp-session-id') === 's'),
   'no-token-preflight': opensFor('access-control-request-method', 'get'),
   'no-token-range': (request, right) =>
     header(request, 'range') ? new Response('{', { status: 206 }) : right(request),
@@ -100,12 +107,12 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'path-slash': opensAt('/reports/'),
   'path-double-slash': opensAt('//reports'),
   'path-case': opensAt('/REPORTS'),
-  'path-encoded': opensAt('/%72eports'),
+  'path-encoded': opensAt('/%2572eports'),
   'path-semicolon': opensAt('/reports;x=1'),
   'path-extension': opensAt('/reports.json'),
   'path-dots': opensIf((request) => header(request, 'x-url')?.startsWith('/public/../')),
   'path-ending': opensIf((request) => request.url.endsWith('%00')),
-  'path-query': opensIf((request) => request.url.endsWith('.css')),
+  'path-query': opensIf((request) => request.url.includes('/health')),
   'path-page': opensFor('accept', 'text/html'),
 
   'method-head': opensTo('HEAD', false),
@@ -119,6 +126,7 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
 
   'cache-anonymous': cachedBy(({ url }) => url),
   'cache-bad-token': cachedBy((request) => tokenOf(request).replace(/\.[^.]*$/, '')),
+  'cache-lockout': lockingOut(),
   'cache-subject': cachedBy(({ url }) => url, true),
   'cache-expired': cachedBy((request) => credentials(request) ?? ''),
   'cache-condition': (request, right, parts) =>
@@ -148,13 +156,17 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'error-header': failsIf((request) => /=\s*"?$/.test(credentials(request) ?? '')),
   'error-path': failsIf((request) => decodeURIComponent(at(request).pathname).includes('\0')),
   'error-json': failsIf((request) => tokenOf(request).startsWith('bnVsbA')),
-  'error-claims': failsIf((request) => Array.isArray(claimsOf(request).iss)),
+  'error-algorithm': failsIf((request) => Array.isArray(headerOf(request).alg)),
+  'error-claims': failsIf((request) => typeof claimsOf(request).sub === 'object'),
   'error-kid': failsIf((request) => headerOf(request).kid === '__proto__'),
   'error-long': failsIf((request) => tokenOf(request).length > 6000),
   'error-huge': failsIf((request) => tokenOf(request).length > 60_000),
 
   'leak-stack': refusing((refused) => refusal(refused.status, bearer(), String(new Error('bad token').stack))),
   'leak-token': refusing((refused, request) => refusal(refused.status, bearer(), `bad token ${tokenOf(request)}`)),
+  'leak-members': refusing((refused, request) =>
+    tokenOf(request) ? refusal(401, bearer(`error_description="No key ${headerOf(request).kid}"`)) : refused,
+  ),
   'leak-bad-signature': refusing((refused, request) =>
     tokenOf(request).endsWith('.AAAA') ? refusal(401, bearer(), 'at /srv/app/node_modules/jose/verify.js:1') : refused,
   ),
@@ -169,8 +181,10 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
     { 'access-control-allow-origin': 'https://spa.invalid', 'access-control-allow-credentials': 'true' },
     isGood,
   ),
-  'manners-no-success-body': refusing(
-    ({ status, headers }) => new Response('{"hello":"probe-control"}', { status, headers }),
+  'manners-no-success-body': refusing((refused, request) =>
+    tokenOf(request) === ''
+      ? refused
+      : new Response('{"hello":"probe-control"}', { status: 401, headers: refused.headers }),
   ),
 
   'metadata-present': (request, right) => (isMetadata(request) ? new Response(null, { status: 404 }) : right(request)),
@@ -192,6 +206,9 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'dpop-other-key': proofsWithout(['binding']),
   'dpop-two-proofs': proofsWithout(['count']),
   'dpop-replay': proofsWithout(['replay']),
+  'dpop-replay-respelled': proofsWithout([], {
+    replay: ({ request, seen }) => !seen.has(header(request, 'dpop')) && Boolean(seen.add(header(request, 'dpop'))),
+  }),
   'dpop-type': proofsWithout(['type']),
   'dpop-alg-none': proofsWithout(['algorithm']),
   'dpop-alg-symmetric': proofsWithout(['algorithm']),
@@ -235,6 +252,7 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
 export const passing: Readonly<Partial<Record<RequestRow, Planted>>> = {
   'cache-condition': adding({ etag: '"v1"' }, isGood),
   'elsewhere-session': adding({ 'set-cookie': 'sid=1; HttpOnly' }, isGood),
+  'no-token-mcp-session': sessions(() => false),
 };
 
 /** Rows whose requests a function does not see as they are sent: names of headers, paths with two dots, upgrades. */
