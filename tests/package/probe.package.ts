@@ -6,7 +6,7 @@ import manifest from '../../src/probe/package.json';
 import { runToEnd } from '../support/child-process.ts';
 import { serve, startedFor } from '../support/fixture.ts';
 import { packed } from '../support/installed-package.ts';
-import { nodePath, nodeVersions } from '../support/node-versions.ts';
+import { isNight, nodePath, nodeVersions } from '../support/node-versions.ts';
 import { root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -70,6 +70,8 @@ describe('the probe, installed from the tarballs', () => {
     expect({ exitCode, output: stdout.toString() }).toEqual({ exitCode: 0, output: '' });
   });
 
+  const withoutInput = (at = '.') => ['/bin/sh', '-c', 'cd "$0" && exec "$@" < /dev/null', at];
+  const passed = { status: 0, stdout: expect.stringMatching(/\n\d+ passed, 0 failed/) };
   const runtimes: Readonly<Record<string, () => readonly string[]>> = {
     ...Object.fromEntries(nodeVersions.map((version) => [`Node.js ${version}`, () => [nodePath(version)]])),
     Bun: () => [process.execPath, '--bun'],
@@ -84,14 +86,32 @@ describe('the probe, installed from the tarballs', () => {
     });
     const start = [...(runtimes[runtime]?.() ?? []), installed('.bin', manifest.name)];
     const tried = (url: string, ...flags: readonly string[]) =>
-      runToEnd(['/bin/sh', '-c', 'exec "$@" < /dev/null', 'sh', ...start, url, ...flags], {
-        HTTP_PROXY: server.url.href,
-      });
-    const passed = { status: 0, stdout: expect.stringMatching(/\n\d+ passed, 0 failed/) };
+      runToEnd([...withoutInput(), ...start, url, ...flags], { HTTP_PROXY: server.url.href });
     expect(await tried(server.url.href)).toMatchObject(passed);
     expect([...hosts]).toEqual([server.url.host]);
     expect(await tried('http://api.example.test/x', '--only', 'challenge-present')).toMatchObject(passed);
     expect([...hosts]).toEqual([server.url.host, 'api.example.test']);
+    await server.stop(true);
+  });
+
+  /** How people start it by its name: by day one of them. */
+  const launchers: Readonly<Record<string, readonly string[]>> = {
+    npx: ['npx', '--no-install', manifest.name],
+    'npm exec': ['npm', 'exec', '--no', manifest.name, '--'],
+    bunx: [process.execPath, 'x', '--no-install', manifest.name],
+    'bunx --bun': [process.execPath, 'x', '--bun', '--no-install', manifest.name],
+    'deno run npm:': ['deno', 'run', '--allow-all', '--cached-only', `npm:${manifest.name}`],
+    'deno task': ['deno', 'task', '--eval', manifest.name],
+    'npx with the two tarballs, in a folder that has neither': [],
+  };
+  test.each(Object.keys(launchers).slice(0, isNight ? undefined : 1))('is started by %s', async (launcher) => {
+    const server = serve(() => new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } }));
+    const [first, ...more] = launchers[launcher] ?? [];
+    const tarballs = [await packed(), await packed('probe')].map((tarball) => `--package=${tarball}`);
+    const start = first === undefined ? ['npx', '--yes', ...tarballs, '--', manifest.name] : [first, ...more];
+    const at = first === undefined ? temporaryFolder() : folder();
+    const found = await runToEnd([...withoutInput(at), ...start, server.url.href, '--only', 'challenge']);
+    expect(found).toMatchObject(passed);
     await server.stop(true);
   });
 });
