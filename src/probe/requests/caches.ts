@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { base64url, bytesOf, forge, strangersKey, withSignature } from '../forge/forge.ts';
 import { type Answer, type Attempt, controlSubject } from '../row/row.ts';
 import { finding, refuses, requests, response } from '../row/topic.ts';
@@ -57,7 +56,7 @@ export const cacheRows = requests(
     lockout: {
       sent: 'a token that an attacker signed in the name of a client, and then the good one of that client',
       ...finding('success with the good one', 3, async (trial) => {
-        const claims = { sub: `probe-${nowSeconds()}-c`, jti: randomUUID() };
+        const claims = { sub: `probe-${nowSeconds()}-c`, jti: crypto.randomUUID() };
         const forged = await trial.send({ token: ({ header }) => ({ claims, key: strangersKey(header.alg) }) });
         const { outcome, words } = await trial.send({ token: { claims } });
         if (forged.outcome !== 'refused' || outcome === 'unclear')
