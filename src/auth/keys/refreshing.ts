@@ -52,7 +52,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   start(): void {
     this.isStopped = false;
     if (this.#attemptedAt === Number.NEGATIVE_INFINITY) this.#begin();
-    else if (!this.pending) this.#sleep();
+    else this.#sleep();
   }
 
   /** Stops the background refresh, and aborts a fetch that no lookup waits for. Later lookups fetch only on demand. */
