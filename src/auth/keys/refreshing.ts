@@ -174,11 +174,11 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     if (this.isStopped) return;
     const wake = () => {
       this.checkAge();
-      if (!this.pending) this.#sleep();
+      this.#sleep();
     };
     const delayMs = Math.min(this.nextAttemptAt, this.#expiresAt) - this.options.clock.now();
-    // What was given never needs another attempt. A timer can wait for at most 2^31 ms.
-    if (delayMs < 2 ** 31) this.#cancelTimer = this.options.clock.schedule(wake, Math.max(0, delayMs));
+    // What was given never needs another attempt.
+    if (Number.isFinite(delayMs)) this.#cancelTimer = this.options.clock.schedule(wake, Math.max(0, delayMs));
   }
 
   #startCooldown(): void {

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import type { FetchedDocument } from '../../../src/auth/keys/discovery.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
+import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { failing, hanging, publishing, setUp, started, times } from './key-set-fixture.ts';
 
 const { cooldownMs, maxAgeMs, maxStaleMs, timeoutMs } = times;
@@ -117,7 +119,55 @@ describe('RefreshingKeySet', () => {
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { failure: 'timeout' } });
     published.by = publishing('two');
     clock.advance(cooldownMs - 2 * timeoutMs);
+    expect(fetches).toBeArrayOfSize(4);
     expect(await find('two')).toBeArrayOfSize(1);
+  });
+
+  /** On Cloudflare Workers, waiting for a fetch that another request started can also throw. */
+  test('a fetch that cannot be waited for is given up at once, but not another one that began since', async () => {
+    const clock = createFrozenClock();
+    const schedule: typeof clock.schedule = (callback, delayMs) => {
+      const cancel = clock.schedule(callback, delayMs);
+      const throwing = () => {
+        throw new Error('of another request');
+      };
+      const isTimeout = delayMs === timeoutMs && cannotBeAwaited;
+      cannotBeAwaited = false;
+      return isTimeout ? throwing : cancel;
+    };
+    let cannotBeAwaited = true;
+    const { keySet, published } = setUp({ clock: { now: clock.now, schedule } });
+    expect(await keySet.find('one')).toEqual(new Refusal('keys_unavailable', 1));
+    expect(keySet.state()).toMatchObject({ isFetching: false, lastFailure: { failure: 'timeout' } });
+
+    let finish = (_: FetchedDocument) => {};
+    published.by = () => new Promise((done) => (finish = done));
+    cannotBeAwaited = true;
+    clock.pause(1000);
+    const first = keySet.find('one');
+    clock.pause(2 * timeoutMs);
+    published.by = hanging;
+    void keySet.find('two');
+    finish(await publishing('one')(AbortSignal.abort()));
+    await Bun.sleep(0);
+    expect(keySet.state().isFetching).toBe(true);
+    clock.advance(timeoutMs);
+    expect(await first).toBeInstanceOf(Refusal);
+  });
+
+  test('a lookup and reload() wait for the end of the fetch that they started, even if that comes after its time limit', async () => {
+    const { keySet, clock, published } = await started();
+    let finish = (_: FetchedDocument) => {};
+    published.by = () => new Promise((done) => (finish = done));
+    for (const kid of ['two', 'three']) {
+      const waited = kid === 'two' ? keySet.find(kid) : keySet.reload();
+      await Bun.sleep(0);
+      clock.advance(timeoutMs);
+      await Bun.sleep(0);
+      finish(await publishing(kid)(AbortSignal.abort()));
+      await waited;
+      expect(keySet.find(kid)).toBeArrayOfSize(1);
+    }
   });
 
   test('stop() does not abort a fetch that a lookup waits for, but aborts a later one that nothing waits for', async () => {

@@ -75,7 +75,9 @@ describe('RefreshingKeySet', () => {
   test('while the issuer is down, trusts the keys to the last millisecond of their staleness and not beyond', async () => {
     // The last attempt before that is 29 seconds earlier.
     const trustedMs = maxAgeMs + 50 * cooldownMs - 1000;
-    const { keySet, clock, published, advance, events } = await started({ maxStaleMs: trustedMs - maxAgeMs });
+    const { keySet, clock, published, fetches, advance, settle, events } = await started({
+      maxStaleMs: trustedMs - maxAgeMs,
+    });
     published.by = failing;
     for (let leftMs = trustedMs - 1; leftMs > 0; ) {
       const stepMs = Math.min(leftMs, keySet.state().nextAttemptMs);
@@ -88,7 +90,12 @@ describe('RefreshingKeySet', () => {
     expect(events.at(-1)).toEqual({ issuer, type: 'expired' });
     expect(await keySet.find('one')).toBeInstanceOf(Refusal);
     expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined });
-    await advance(1000, publishing('one'));
+    // The timer also fetches then.
+    const attempts = fetches.length;
+    published.by = publishing('one');
+    clock.advance(1000);
+    expect(fetches).toBeArrayOfSize(attempts + 1);
+    await settle();
     expect(keySet.find('one')).toBeArrayOfSize(1);
   });
 
@@ -103,6 +110,19 @@ describe('RefreshingKeySet', () => {
     published.by = failing;
     clock.pause(maxAgeMs + maxStaleMs);
     expect(await keySet.find('one')).toBeInstanceOf(Refusal);
+  });
+
+  test('says that keys are unavailable, not unknown, once they expired before they may be fetched again', async () => {
+    const { keySet, clock, find } = await started({ maxAgeMs: 1000, maxStaleMs: 0 });
+    expect(await find('unknown')).toEqual([]);
+    clock.pause(1000);
+    for (const kid of ['one', 'unknown']) expect(keySet.find(kid)).toEqual(new Refusal('keys_unavailable', 29));
+  });
+
+  test('leaves room for one more fetch after the first one, which a lookup causes', async () => {
+    const { fetches, find } = setUp();
+    for (const kid of ['a', 'b', 'c']) expect(await find(kid)).toEqual([]);
+    expect(fetches).toBeArrayOfSize(2);
   });
 
   for (const [kids, seconds] of [
@@ -199,6 +219,8 @@ describe('RefreshingKeySet', () => {
     await start(publishing(`\u202e\u0085${'x'.repeat(300)} one`));
     await advance(maxAgeMs);
     const shown = [`\\u202e\\u0085${'x'.repeat(254)}`];
-    expect(events).toMatchObject([{ added: shown }, { issuer, type: 'ambiguous', keys: shown }, { added: [] }]);
+    expect(events).toMatchObject([{ added: shown }, {}, { added: [] }]);
+    // Such keys are used, so there is no reason why not.
+    expect(events[1]).toEqual({ issuer, type: 'ambiguous', keys: shown });
   });
 });
