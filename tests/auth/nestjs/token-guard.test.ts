@@ -426,24 +426,35 @@ describe('a mistake is a TypeError where it is made:', () => {
   ])('%s', (_, make, said) => expect(make as () => unknown).toThrow(said));
 });
 
+/** A call of a resolver whose context has this request. */
+const callOf = (req: object) =>
+  ({
+    getType: () => 'graphql',
+    getClass: () => Scoped,
+    getHandler: () => Scoped.prototype.list,
+    getArgByIndex: () => ({ req }),
+    switchToHttp: () => ({}),
+  }) as unknown as ExecutionContext;
+
 test.each([
   ['with the scope', 'read:reports', true],
   ['without the scope', '', 'FORBIDDEN'],
   ['without a token', undefined, 'UNAUTHENTICATED'],
 ])('a subscription of graphql-ws is checked by the request of its handshake: %s', async (_, scope, expected) => {
   const headers = scope === undefined ? {} : bearer(await tokenWith(scope));
-  const { req: handshake } = createMocks({ headers, url: '/graphql' });
+  const { req: request } = createMocks({ headers, url: '/graphql' });
   // NestJS passes on the context of graphql-ws as `req`.
-  const connection = { connectionParams: {}, extra: { request: handshake } };
-  const context = {
-    getType: () => 'graphql',
-    getClass: () => Scoped,
-    getHandler: () => Scoped.prototype.list,
-    getArgByIndex: () => ({ req: connection }),
-    switchToHttp: () => ({}),
-  } as unknown as ExecutionContext;
+  const context = callOf({ connectionParams: {}, extra: { request } });
   const checked = Promise.resolve(tokenGuard(guard).canActivate(context)).catch(({ extensions }) => extensions.code);
   expect(await checked).toBe(expected);
+});
+
+test('the fields of a query are one request', async () => {
+  let accepted = 0;
+  const counting = createGuard({ ...issuer.options, onAccepted: () => void accepted++ });
+  const { req } = createMocks({ headers: bearer(await tokenWith('read:reports')), url: '/graphql' });
+  const fields = Array.from({ length: 3 }, () => tokenGuard(counting).canActivate(callOf(req)));
+  expect([await Promise.all(fields), accepted]).toEqual([[true, true, true], 1]);
 });
 
 test.each([

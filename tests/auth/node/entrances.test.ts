@@ -127,6 +127,15 @@ test('a hook that a Fastify plugin adds leaves routes beside the plugin open', a
   expect((await app.inject('/')).statusCode).toBe(200);
 });
 
+test('a hook of the instance of Fastify checks requests for routes that do not exist too', async () => {
+  const app = fastify().addHook('onRequest', forFastify.requireToken(guard));
+  app.get('/a', async () => 'open');
+  const found = await Promise.all(
+    (['/a', '/A', '//a', '/%61', '/none'] as const).map(async (url) => (await app.inject(url)).statusCode),
+  );
+  expect(found).toEqual([401, 401, 401, 401, 401]);
+});
+
 describe('app.param() of Express', () => {
   const loaded: unknown[] = [];
   const app = express();

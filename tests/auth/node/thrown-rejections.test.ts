@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createRequire } from 'node:module';
 import fastifyAuth from '@fastify/auth';
 import { initTRPC } from '@trpc/server';
@@ -320,6 +320,25 @@ test('in tRPC, a rejection in createContext is an error, and the procedure does 
     fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{}' });
   expect([(await call({})).ok, runs]).toEqual([false, 0]);
   expect([(await call(bearer(token))).ok, runs]).toEqual([true, 1]);
+});
+
+test('in tRPC, a rejected subscription gets an event with the error, and does not run', async () => {
+  let runs = 0;
+  const { procedure, router } = initTRPC.context<{ req: IncomingMessage }>().create();
+  const guarded = procedure.use(async ({ ctx, next }) => {
+    await checkIncoming(guard, ctx.req, undefined, { scope });
+    return next();
+  });
+  const ticks = guarded.subscription(async function* () {
+    runs += 1;
+    yield 'tick';
+  });
+  const handler = createHTTPHandler({ router: router({ ticks }), createContext: ({ req }) => ({ req }) });
+  const url = `${await started(handler)}/ticks`;
+  const subscribe = async (headers: Record<string, string>) =>
+    (await fetch(url, { headers: { accept: 'text/event-stream', ...headers } })).text();
+  expect([await subscribe({}), runs]).toEqual([expect.stringContaining('event: serialized-error'), 0]);
+  expect([await subscribe(bearer(token)), runs]).toEqual([expect.stringContaining('data: "tick"'), 1]);
 });
 
 test('in Hono, some() tries the next way if a rejection is thrown', async () => {
