@@ -27,16 +27,16 @@ async function started(options: McpOptions, respond: (response: ServerResponse) 
   const post = async (token = '', body = message, more: OutgoingHttpHeaders = {}) => {
     const headers = { host: 'localhost', authorization: `Bearer ${token}`, ...more };
     const request = send({ agent, port, host: '127.0.0.1', path: '/mcp', method: 'POST', headers });
-    request.end(body);
+    const whole = once(request.end(body), 'finish');
     const [response] = await once(request, 'response');
-    await text(response);
+    await Promise.all([text(response), whole]);
     return { status: response.statusCode, isReused: request.reusedSocket };
   };
-  const close = () => {
+  const dispose = async () => {
     agent.destroy();
     server.close();
   };
-  return { post, close };
+  return { post, [Symbol.asyncDispose]: dispose };
 }
 
 /** Headers that only `writeHead` gets. Without others, Node.js does not show them to `getHeader`. */
@@ -52,35 +52,35 @@ describe('requireMcp() without a framework', () => {
   for (const [form, write] of Object.entries(heads))
     test(`binds a session whose ID is in ${form} to its user, unless the response is a refusal`, async () => {
       const statuses = [404, 200, 200];
-      const { post, close } = await started({ sessions: true }, (response) => {
+      await using server = await started({ sessions: true }, (response) => {
         write(response, statuses.shift() ?? 200);
         response.end();
       });
       const session = { 'mcp-session-id': 'one' };
       const sent = [
-        await post(bob),
-        await post(ada),
-        await post(bob, message, session),
-        await post(ada, message, session),
+        await server.post(bob),
+        await server.post(ada),
+        await server.post(bob, message, session),
+        await server.post(ada, message, session),
       ];
       assert.deepEqual(
         sent.map(({ status }) => status),
         [404, 200, 404, 200],
       );
-      close();
     });
 
-  test('reads what is left of a body that is too long, so that the connection is good for another request', async () => {
-    const { post, close } = await started({ maxBodyBytes: 1000 }, (response) => response.end());
+  test('reads what is left of a body that is too long, so that the connection is good for another request', {
+    timeout: 30_000,
+  }, async () => {
+    await using server = await started({ maxBodyBytes: 1000 }, (response) => response.end());
     // More than a socket and a stream keep.
-    const sent = [await post(ada), await post(ada, ' '.repeat(2 ** 23)), await post(ada)];
+    const sent = [await server.post(ada), await server.post(ada, ' '.repeat(2 ** 23)), await server.post(ada)];
     assert.deepEqual(
       sent.map(({ status }) => status),
       [200, 413, 200],
     );
     // The client of Bun uses a connection again at its own discretion.
     if (!process.versions.bun) assert.deepEqual(sent.at(-1), { status: 200, isReused: true });
-    close();
   });
 
   for (const [authority, status] of [
