@@ -229,6 +229,16 @@ describe('a function as issuer', () => {
     expect([known(), clock.waiting]).toEqual([[], 0]);
   });
 
+  test('is refreshed by start() after stop(): the keys of issuers that are kept', async () => {
+    const { clock, core, fetched, reasonFor } = setUp();
+    await reasonFor(a);
+    core.stop();
+    core.start();
+    clock.advance(600_000);
+    await settle();
+    expect(fetched.length).toBe(2);
+  });
+
   test('is asked again by reload(), about every issuer that is kept, and unknown ones are tried again', async () => {
     const { core, tenants, reasonFor, known, check, fetched } = setUp();
     tenants.set(b, {});
@@ -245,11 +255,11 @@ describe('a function as issuer', () => {
     expect(known().length).toBe(2);
   });
 
-  test('reload() does not believe an answer to a question that began before', async () => {
+  test.each([undefined, a])('reload(%p) does not believe an answer to a question that began before', async (only) => {
     const { clock, core, fake, reasonFor } = setUp();
     fake.by = (iss) => new Promise((done) => clock.schedule(() => done({ issuer: iss, keys }), 1000));
     const pending = reasonFor(a);
-    const reloaded = core.reload();
+    const reloaded = core.reload(only);
     fake.by = () => undefined;
     clock.advance(1000);
     await reloaded;
@@ -270,6 +280,8 @@ describe('a function as issuer', () => {
     // Requests do not wait for the next answers.
     fake.by = () => new Promise(() => {});
     expect([(await check(token)).reason, asked.length, warn.mock.calls.length]).toEqual([undefined, 3, 1]);
+    const { waiting } = clock;
+    expect([(await check(token)).reason, clock.waiting]).toEqual([undefined, waiting]);
     fake.by = () => Promise.reject(new Error('down'));
     clock.pause(30_000);
     expect([(await check(token)).reason, await reasonFor(a)]).toEqual(['issuer_unavailable', 'issuer_unavailable']);
@@ -386,10 +398,23 @@ describe('a function as issuer', () => {
     fake.by = (iss) => ({ issuer: iss, keys });
     await core.reload(`${b}c/`);
     expect(await reasonFor(`${b}c/`)).toBeUndefined();
-    expect(core.reload('a b')).rejects.toThrow(TypeError);
+    expect(core.reload('a b')).rejects.toThrow('Cannot reload an issuer: expected its iss');
     const listed = createChecker().core;
     expect((await listed.reload('https://issuer.example.test/')).issuers).toMatchObject([{ keys: 1 }]);
     expect(listed.reload(a)).rejects.toThrow('expected one of the option issuer');
+  });
+
+  test('reload(issuer) does not wait for an answer about another one', async () => {
+    const { core, fake, reasonFor } = setUp();
+    fake.by = (iss) => (iss === a ? new Promise(() => {}) : { issuer: iss, keys });
+    void reasonFor(a);
+    await settle();
+    let isReloaded = false;
+    void core.reload(b).then(() => {
+      isReloaded = true;
+    });
+    for (let turn = 0; turn < 1000 && !isReloaded; turn += 1) await settle();
+    expect(isReloaded).toBe(true);
   });
 
   test('is asked, and keys are fetched, once in a cooldown for each of more issuers than are kept', async () => {
@@ -400,9 +425,12 @@ describe('a function as issuer', () => {
     const forged = names.map(
       (iss) => `${header}.${Buffer.from(JSON.stringify({ iss })).toString('base64url')}.${signature}`,
     );
-    for (let turn = 0; turn < 3; turn += 1) for (const token of forged) await check(token);
+    for (const ms of [0, 0, 29_999]) {
+      clock.pause(ms);
+      for (const token of forged) await check(token);
+    }
     expect([asked.length, fetched.length]).toEqual([1001, 1001]);
-    clock.pause(30_000);
+    clock.pause(1);
     for (const token of forged) await check(token);
     expect(asked.length).toBeGreaterThan(1001);
     expect(asked.length).toBeLessThanOrEqual(2002);
