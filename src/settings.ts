@@ -84,11 +84,11 @@ export function readSettings(given: Environment, isDev: boolean, atStart?: reado
   const isMissing = !environment.ISSUER && !environment.AUDIENCE;
   const isProduction = environment.NODE_ENV?.toLowerCase() === 'production';
   const isDevelopment = isDev || (isMissing && !isProduction);
-  const own = readProcessSettings(environment, isDevelopment ? '127.0.0.1' : '0.0.0.0');
+  const ofProcess = readProcessSettings(environment, isDevelopment ? '127.0.0.1' : '0.0.0.0');
   const guard = readGuardOptions(isDevelopment ? forDevelopment(environment, 'http://localhost') : environment);
-  const problems = [...guard.problems, ...own.problems];
+  const problems = [...guard.problems, ...ofProcess.problems];
   if (isMissing && !isDevelopment) problems.push('To run with a development issuer, start with --dev');
-  const { host } = own.settings;
+  const { host } = ofProcess.settings;
   if (isDevelopment && !isDev && !/^(?:localhost|::1|127(?:\.\d+){3})$/.test(host))
     problems.push(
       `HOST must be a loopback address with the development issuer (--dev allows other addresses), got ${abbreviate(host)}`,
@@ -104,12 +104,12 @@ export function readSettings(given: Environment, isDev: boolean, atStart?: reado
     const origin = (environment.PUBLIC_URL && options.publicUrl) || `http://localhost:${port}`;
     return optionsFromEnvironment(forDevelopment(environment, origin));
   };
-  const known = [...optionsFromEnvironment.settingNames, ...Object.keys(processRules).map(settingOf)];
+  const names = [...optionsFromEnvironment.settingNames, ...Object.keys(processRules).map(settingOf)];
   return Object.freeze({
-    ...own.settings,
+    ...ofProcess.settings,
     ...(isDevelopment ? { issuer: 'development', optionsAt } : { issuer: 'configured', optionsAt: () => options }),
     warnings: [
-      ...findWarnings(environment, known, isDevelopment, own.settings, options),
+      ...findWarnings(environment, names, isDevelopment, ofProcess.settings, options),
       ...warnOfLate(environment, atStart ?? Object.keys(given)),
     ],
   });

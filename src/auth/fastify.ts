@@ -56,7 +56,7 @@ export function requireToken(
   return async ({ raw }, reply) => {
     const result = await authenticate(guard, raw, requirements, throws);
     if ('claims' in result) {
-      if (result.dpopNonce !== undefined) for (const header of nonceHeaders(result.dpopNonce)) reply.header(...header);
+      for (const header of nonceHeaders(result.dpopNonce)) reply.header(...header);
       return undefined;
     }
     reply.code(result.status);

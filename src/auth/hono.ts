@@ -64,7 +64,7 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
     }
     context.set('protected-api', result);
     await next();
-    if (result.dpopNonce !== undefined) for (const header of nonceHeaders(result.dpopNonce)) context.header(...header);
+    for (const header of nonceHeaders(result.dpopNonce)) context.header(...header);
     return undefined;
   };
 }

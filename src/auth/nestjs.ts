@@ -39,7 +39,7 @@ export function tokenGuard(guard: Guard<object>, requirements: CheckRequirements
       try {
         for (const each of all) {
           const { dpopNonce } = await checkIncoming(guard, request, undefined, each);
-          if (dpopNonce !== undefined) for (const header of nonceHeaders(dpopNonce)) setHeader(response, ...header);
+          for (const header of nonceHeaders(dpopNonce)) setHeader(response, ...header);
         }
         return true;
       } catch (error) {

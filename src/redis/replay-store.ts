@@ -186,9 +186,9 @@ export class RedisReplayStore implements ReplayStore {
 
   #report(failure: StoreFailure, cause?: string): StoreError {
     this.#failures += 1;
-    const news = cause === this.#cause ? undefined : cause;
+    const newCause = cause === this.#cause ? undefined : cause;
     this.#cause = cause ?? this.#cause;
-    this.options.onEvent?.({ type: 'failed', failure, failures: this.#failures, cause: news });
+    this.options.onEvent?.({ type: 'failed', failure, failures: this.#failures, cause: newCause });
     return new StoreError(failure);
   }
 }

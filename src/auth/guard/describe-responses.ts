@@ -51,15 +51,15 @@ export function describeResponses(
 }
 
 type Responses = ReturnType<typeof responsesFor>;
-const known = new WeakMap<GuardCore, Map<string, Responses>>();
+const responsesByGuard = new WeakMap<GuardCore, Map<string, Responses>>();
 
 /**
  * Returns the rejections of a guard on a route with this challenge, that by `authorize` included. Most routes have the same.
  * @param required the names of the requirements of the route, whose functions the challenge does not have
  */
 export function responsesOf(core: GuardCore, challenge: ChallengeParameters, required: readonly string[]): Responses {
-  const ofGuard = known.get(core) ?? new Map<string, Responses>();
-  known.set(core, ofGuard);
+  const ofGuard = responsesByGuard.get(core) ?? new Map<string, Responses>();
+  responsesByGuard.set(core, ofGuard);
   const key = JSON.stringify([challenge, required]);
   const rejections = () =>
     rejectionsOf(core, challenge, required.includes('scope')).filter(

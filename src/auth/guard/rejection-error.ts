@@ -2,11 +2,6 @@ import { refusals } from '../refusals.ts';
 import type { RefusalReason, RejectionOptions } from '../types.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
 
-/*
- * A rejection as an exception, for frameworks that handle rejections as errors.
- * Which requests are rejected is decided in decide.ts, and what a rejection says in rejection.ts.
- */
-
 /** What a rejection was made of. */
 interface Source {
   readonly reason: RefusalReason;

@@ -139,11 +139,9 @@ const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: ?; ?[\w-]+=[\w.-]+)*$/;
 export const isForCaches = (name: string) =>
   /^(?:expires|x-accel-expires|etag|last-modified|edge-control|surrogate-control|(?:.+-)?cache-control)$/i.test(name);
 
-/** Returns the headers with which a response offers the next nonce. No cache may send it to another request (RFC 9449 §8.2). */
-export const nonceHeaders = (nonce: string): readonly (readonly [name: string, value: string])[] => [
-  ['dpop-nonce', nonce],
-  ['cache-control', 'no-store'],
-];
+/** Returns the headers that offer the next nonce, if there is one. No cache may send it to another client (RFC 9449 §8.2). */
+export const nonceHeaders = (nonce: string | undefined): readonly [name: string, value: string][] =>
+  nonce === undefined ? [] : Object.entries({ 'dpop-nonce': nonce, 'cache-control': 'no-store' });
 
 /** Returns the accepted schemes, the preferred one last. */
 export function acceptedSchemes(dpop: DpopMode): readonly Scheme[] {

@@ -28,7 +28,7 @@ export function createGrantReader(rules: ScopeRules) {
   const isOwn = (each: string | CheckedIssuer) => typeof each === 'object' && each.scopeClaim !== undefined;
   const hasOwn = rulesOf !== undefined || listedIssuers(rules).some(isOwn);
   const own = [...optionsByIssuer(rules)].map(([name, each]) => [name, readersOf(each.scopeClaim)] as const);
-  // An issuer that has left in the meantime grants nothing.
+  // An issuer that is no longer kept grants nothing.
   const ownOf = rulesOf ? (iss: string) => readersOf(rulesOf(iss)?.scopeClaim ?? []) : createIssuerLookup(new Map(own));
   const implied = impliedBy(scopeImplies);
 

@@ -131,7 +131,7 @@ function readTarget(parameters: ReadonlyMap<string, string>, audience: readonly 
 
 /** Returns those of the requested scopes that the client can be granted, by default all (RFC 6749 §3.3). */
 function grantScope(client: Client, parameters: ReadonlyMap<string, string>): string {
-  const wanted = parameters.get('scope')?.split(/ +/);
+  const requested = parameters.get('scope')?.split(/ +/);
   const granted = client.scope.split(' ');
-  return granted.filter((scope) => wanted?.includes(scope) ?? true).join(' ');
+  return granted.filter((scope) => requested?.includes(scope) ?? true).join(' ');
 }

@@ -85,7 +85,7 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
     const isDecided = first.claims ? scope.length === 0 : messages.every((each) => isPublic(each, publicTools));
     const auth = isDecided ? first : await check(scope.length > 0 ? { scope } : {});
     if (!('claims' in auth)) return auth;
-    if (auth.dpopNonce !== undefined) for (const header of nonceHeaders(auth.dpopNonce)) setHeader(...header);
+    for (const header of nonceHeaders(auth.dpopNonce)) setHeader(...header);
     const authInfo = auth.claims && { ...authInfoOf<object>(auth), resource: new URL(resource) };
     const isStream = method === 'GET' || messages.some((each) => each.method === 'subscriptions/listen');
     const expiresAtMs = authInfo && isStream ? authInfo.expiresAt * 1000 + rules.toleranceMs : undefined;

@@ -105,7 +105,7 @@ async function respond(
 ): Promise<Authentication<object> | Anonymous | undefined> {
   const result = await authenticate(guard, request, requirements, throws);
   if (!('claims' in result)) return sendReturned(result, response);
-  offerNonce(result, response);
+  if (!response.headersSent) for (const header of nonceHeaders(result.dpopNonce)) response.setHeader(...header);
   return result;
 }
 
@@ -139,12 +139,6 @@ export function authOf<AcceptedClaims extends object = Claims>(
 ): Authentication<AcceptedClaims> | Anonymous | undefined;
 export function authOf(request: IncomingRequest, options?: OptionalAuth) {
   return requireAccepted(results().get(request), options);
-}
-
-/** Sends the nonce for the client's next proof with the response, if one is due. */
-function offerNonce({ dpopNonce }: Authentication<object> | Anonymous, response: OutgoingResponse): void {
-  if (dpopNonce === undefined || response.headersSent) return;
-  for (const [name, value] of nonceHeaders(dpopNonce)) response.setHeader(name, value);
 }
 
 /**
