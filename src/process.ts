@@ -143,10 +143,7 @@ async function drain(servers: readonly Server[]): Promise<void> {
   await Promise.race([closed, quiet()]);
 }
 
-/**
- * Returns the handler of signals that end the process. `/readyz` returns 503 first. Then no connection is accepted, and requests
- * in flight are finished.
- */
+/** Returns the handler of signals that end the process: `/readyz` returns 503, then requests in flight are finished. */
 function createShutdown(service: Service, servers: readonly Server[], settings: Settings, log: Log) {
   let isShuttingDown = false;
   return async (signal: string) => {

@@ -40,10 +40,7 @@ const ofDpop = ['DPOP_ALGORITHMS', 'DPOP_PROOF_MAX_AGE_SECONDS', 'DPOP_NONCE_SEC
 const warningIf = (settings: readonly string[], message: string): readonly SettingsWarning[] =>
   settings.length > 0 ? [{ settings, message }] : [];
 
-/**
- * Returns warnings about settings that the development issuer ignores, that look like one of the `known` settings, or that are
- * allowed but rarely intended.
- */
+/** Returns warnings about settings that are ignored, misspelt, or allowed but rarely intended. */
 export function findWarnings(
   environment: Environment,
   known: readonly string[],
@@ -89,8 +86,8 @@ export function warnOfLate(environment: Environment, atStart: readonly string[])
 }
 
 /**
- * Returns a warning for each variable that looks like one of the `known` settings but is not: it has another case, at most two
- * letters differ, or it begins with `JWKS_`, `DPOP_` or `CLIENT_CERT_`. A warning contains no value, because values can be secret.
+ * Returns a warning for each variable that looks like one of the `known` settings: in another case, with at most two
+ * other letters, or with `JWKS_`, `DPOP_` or `CLIENT_CERT_`. It contains no value, because values can be secret.
  */
 function warnOfUnknown(environment: Environment, known: readonly string[]): readonly SettingsWarning[] {
   return Object.keys(environment).flatMap((name) => {

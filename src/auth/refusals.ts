@@ -35,8 +35,8 @@ const accessDenied = refusal(403, 'access_denied');
 const unavailable = refusal(503, 'temporarily_unavailable');
 
 /**
- * Every reason to reject a request. The reason itself is only for logs and metrics. Clients get the error and a constant
- * description, so responses never contain parts of a token, a key or an exception.
+ * Every reason to reject a request, for logs and metrics. Clients get the error and a constant description, so
+ * responses never contain parts of a token, a key or an exception.
  */
 export const refusals: Readonly<Record<RefusalReason, RefusalDetails>> = {
   credentials_missing: missingToken('Authorization header is expected'),

@@ -2,8 +2,8 @@ import type { DevelopmentIssuer } from 'protected-api/testing';
 import { name, pagePath } from '../openapi/about.ts';
 
 /**
- * Returns the text that is printed at the start of the service with the development issuer: commands that get tokens and call each
- * endpoint, then the URLs. All of it can be pasted into a shell, as the commands of the issuer can.
+ * Returns what is printed at the start with the development issuer, to paste into a shell: commands that get tokens and
+ * call each endpoint, then the URLs.
  * @param issuer that of the service, whose audience is the URL at which clients reach it
  */
 export function renderBanner(

@@ -96,9 +96,9 @@ export function createHttpPlugin(options: HttpPluginOptions) {
 }
 
 /**
- * Gives requests an `http:` URL for all other code. Closes connections on which no further request may follow: Bun treats the
- * connection of a CONNECT as a tunnel (https://github.com/oven-sh/bun/pull/37585), and responds to the trailer of a chunked
- * body with an extra 400, which a proxy would send to the next client.
+ * Gives requests an `http:` URL. Closes connections on which no further request may follow: Bun treats that of a
+ * CONNECT as a tunnel (https://github.com/oven-sh/bun/pull/37585), and responds to the trailer of a chunked body with
+ * an extra 400, which a proxy would send to the next client.
  */
 function withConnections(fetch: FetchHandler, isClosing: () => boolean): FetchHandler {
   const close = (response: Response) => {
@@ -113,8 +113,8 @@ function withConnections(fetch: FetchHandler, isClosing: () => boolean): FetchHa
 }
 
 /**
- * Returns the request with a URL of the form `http://host/path`. Callers of a Web-standard `fetch` may pass https.
- * An HTTP/1.0 request without a Host header has only a path.
+ * Returns the request with a URL of the form `http://host/path`: callers may pass https, and HTTP/1.0 without a Host
+ * header a path.
  */
 function withHttpUrl(request: Request): Request {
   const { url } = request;

@@ -14,9 +14,8 @@ export const failures = {
 export type CommonHeaders = ReturnType<typeof createCommonHeaders>;
 
 /**
- * Returns the headers that let pages of any origin read a response, and that forbid storing and sniffing it. They are constant,
- * because @elysiajs/cors writes them for each request, which costs a fifth of the throughput.
- * With `dpop` on, pages of other origins may also send the header `DPoP`, and read `DPoP-Nonce` if the guard gives out nonces.
+ * Returns the headers that let pages of any origin read a response, and that forbid storing and sniffing it. They are
+ * constant: @elysiajs/cors writes them for each request, which costs a fifth of the throughput.
  * @param allowedHeaders further headers that pages of other origins may send
  */
 export function createCommonHeaders(

@@ -12,9 +12,8 @@ export interface DestinationOptions {
 const newline = 0x0a;
 
 /**
- * Where log lines are written: a destination that cannot stop or block the service. One write at a time is in progress, outside
- * the event loop. Other lines wait in a bounded buffer. A line that cannot be written is counted and dropped at once, so that an
- * alert sees a broken log.
+ * A destination of log lines that cannot stop or block the service: one write at a time, outside the event loop, and a
+ * bounded buffer. A line that cannot be written is counted and dropped at once, so that an alert sees a broken log.
  */
 export class BoundedDestination {
   readonly #options: Required<DestinationOptions>;

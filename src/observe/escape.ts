@@ -1,8 +1,8 @@
 import { printable } from '../auth/values/text.ts';
 
 /**
- * Returns text in which every character but printable ASCII and line feeds is an escape such as `\u202e`. Tokens, keys and
- * issuers choose their characters, and a terminal interprets some: control characters, and those that change the order of text.
+ * Returns text with escapes such as `\u202e` for all but printable ASCII and line feeds. Tokens, keys and issuers
+ * choose their characters, and a terminal interprets some, such as those that change the order of text.
  */
 export const escapeUnprintable = (text: string): string =>
   text
@@ -11,8 +11,8 @@ export const escapeUnprintable = (text: string): string =>
     .join('\n');
 
 /**
- * Returns a value of an operator in the form for messages. It may be in the wrong place, such as a URL with a password in
- * `LOG_LEVEL`, so credentials and queries are left out, and what is longer than `maxLength` is cut off.
+ * Returns a value of an operator in the form for messages: cut off, and without credentials and query, because it may
+ * be in the wrong place, such as a URL with a password in `LOG_LEVEL`.
  */
 export function abbreviate(value: string, maxLength = 64): string {
   const shown = value.replace(/^.*@/s, '***@').replace(/([?#]).*/s, '$1***');

@@ -23,10 +23,7 @@ export function logKeySetEvent(log: Log, event: KeySetEvent): void {
   } else log.warn({ issuer, keys: event.keys, reasons: event.reasons }, keyWarnings[event.type]);
 }
 
-/**
- * Returns a function that logs a hint the first time that a reason points to a mistake in the client or the issuer, rather than
- * in one token. These are the most common mistakes at the start.
- */
+/** Returns a function that logs a hint the first time that a reason points to a mistake of the client or the issuer. */
 export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
   const hints: Partial<Record<RefusalReason, string>> = {
     token_opaque:
@@ -51,8 +48,8 @@ const storeRejections: Partial<Readonly<Record<StoreFailure, string>>> = {
 };
 
 /**
- * Logs when a replay store cannot be used, and when it can be again: an outage of Redis, proofs that it rejects while it is connected,
- * until it has rejected none for as long as one is valid, and failures of the store in memory.
+ * Logs when a replay store cannot be used, and when it can be again: an outage, proofs that it rejects while it is
+ * connected, until it has rejected none for as long as one is valid, and failures of the store in memory.
  */
 export function logStoreEvent(log: Log, event: StoreEvent | ReplayStoreEvent): void {
   if (event.type === 'recovered') log.info({ afterFailures: event.failures }, 'The replay store can be used again');

@@ -6,8 +6,7 @@ import { escapeUnprintable } from './escape.ts';
 export type Log = Logger;
 
 /**
- * Returns a log that writes JSON lines, or readable lines on a terminal, to `destination`, which defaults to standard output.
- * Characters that a terminal could interpret are escaped in both.
+ * Returns a log that writes JSON lines, or readable ones on a terminal, without characters that a terminal interprets.
  */
 export function createLog(
   level: string,

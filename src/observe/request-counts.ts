@@ -13,10 +13,7 @@ interface RouteCounts {
 
 const increase = <Key>(counts: Map<Key, number>, key: Key, by = 1) => counts.set(key, (counts.get(key) ?? 0) + by);
 
-/**
- * Counts what happens once a request, in plain numbers: counters and histograms of prom-client hash their labels for each one,
- * which takes a sixth of a request. `toRegistry` hands the numbers over for a scrape.
- */
+/** Counts what happens once a request, in plain numbers: prom-client hashes labels each time, a sixth of a request. */
 export function createRequestCounts() {
   const routes = new Map<string, RouteCounts>();
   const outcomes = new Map<string, number>();

@@ -21,9 +21,8 @@ type Decided = object & { [decision]?: Decision };
 const accepted: Decision = { outcome: 'accepted' };
 
 /**
- * Returns the functions that count and log: listeners for the guard and its replay store, and a wrapper for the application's
- * `fetch`. If metrics are disabled and the log level is above debug, requests only get their `X-Request-Id` back.
- * @param metrics undefined if they are disabled
+ * Returns what counts and logs: listeners for the guard and its store, and a wrapper for the application's `fetch`.
+ * Without metrics and the level debug, requests only get their `X-Request-Id` back.
  */
 export function createObservation(log: Log, metrics: Metrics | undefined) {
   const isLogged = log.isLevelEnabled('debug');

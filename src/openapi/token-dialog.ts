@@ -4,7 +4,6 @@ import { type Html, html } from './html.ts';
 
 /**
  * Returns the dialog in which the user chooses whose token to use. The first way is preselected.
- * @param scopes those that the operations require
  * @param tokenEndpoint if it is undefined, the page only accepts an existing token
  */
 export function renderDialog(

@@ -27,10 +27,10 @@ interface Connection {
 }
 
 /**
- * A store that all processes with the same `url` share. Marking a proof takes two commands, which are sent together; the second
- * shows that the server has lost no data and the connection no reply. While the server is known to be unavailable, `markUsed`
- * rejects at once. The store writes to the server twice a second, so that `state` shows an outage, a full memory or a read-only
- * replica before a request encounters it.
+ * A store that all processes with the same `url` share. Marking a proof takes two commands, which are sent together;
+ * the second shows that the server has lost no data and the connection no reply. It is sent twice a second too, so that
+ * `state` shows an outage, a full memory or a read-only replica before a request meets it, and `markUsed` rejects at
+ * once.
  */
 export class RedisReplayStore implements ReplayStore {
   /** A key of this process alone. If it is gone, so may be all others. */

@@ -15,9 +15,8 @@ const misdirected = {
 };
 
 /**
- * Returns the OpenAPI document of `app`, and a page to read it and send requests, to which `/` leads. Both are created, and their
- * modules loaded, on the first request, because most processes never get one, and again after a failure or for another token
- * endpoint.
+ * Returns the OpenAPI document of `app`, and a page to read it and send requests, to which `/` leads. Both are created
+ * on the first request, because most processes never get one, and again after a failure or for another token endpoint.
  */
 export function createDocumentation(app: () => AnyElysia, options: DocumentationOptions) {
   const { developmentIssuer: development } = options;

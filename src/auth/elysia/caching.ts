@@ -1,6 +1,4 @@
-/*
- * Headers of responses that depend on a token: what caches learn from them.
- */
+// What caches learn from the headers of responses that depend on a token.
 import { isForCaches } from '../guard/rejection.ts';
 import type { Context } from './internals.ts';
 

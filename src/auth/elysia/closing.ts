@@ -1,6 +1,4 @@
-/*
- * Closes an application that would serve a route without the guard that its developer meant for it: it then serves nothing.
- */
+// Closes an application that would serve a route without the guard that its developer meant for it.
 import { type Instance, internalError } from './internals.ts';
 
 /** Why an instance is closed. */

@@ -127,8 +127,8 @@ function refuseIgnored(app: Instance, returned: unknown): unknown {
 const anotherCopy = `the application uses two copies of Elysia, and protected-api uses the ES module of Elysia ${version}. Install one version, and import Elysia and protected-api as ES modules`;
 
 /**
- * Refuses an application of another copy of Elysia, such as the CommonJS one. Each plugin that it uses gets `getParent` from it,
- * and of one that was promised it calls `default`.
+ * Refuses an application of another copy of Elysia. Each plugin that it uses gets `getParent` from it, and of one that
+ * was promised it calls `default`.
  */
 export function refuseOtherCopies(plugin: Instance): void {
   let { getParent } = plugin;

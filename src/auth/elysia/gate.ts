@@ -40,8 +40,8 @@ function decide(context: Context, plan: Plan): Response | undefined | Promise<Re
 }
 
 /**
- * Whether Elysia has found the route by another path than the one that a proof is compared with. It looks for the path behind 11
- * characters, which is not where it begins after a short host, or after one with a `#` or a `?`.
+ * Whether Elysia has found the route by another path than the one in a proof: it looks for the path behind 11
+ * characters, but after a short host, or one with a `#` or a `?`, it begins elsewhere.
  */
 const isMisrouted = ({ path, request }: Context, { hasProofs }: Plan): boolean =>
   hasProofs && path !== undefined && pathOf(request.url) !== path;

@@ -1,7 +1,4 @@
-/*
- * What the door `protected-api` takes besides the door of every server: Elysia's own `t` as the schema of the claims.
- */
-
+// What the door `protected-api` takes besides that of every server: Elysia's own `t` as the schema of the claims.
 import type { Static, TSchema } from 'elysia';
 import * as elysia from 'elysia';
 import { createGuardCore, type GuardCore } from '../guard/core.ts';

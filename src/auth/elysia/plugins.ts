@@ -50,10 +50,10 @@ export type GuardPlugin<Handed = Claims> = Elysia<
 >;
 
 /**
- * Returns a plugin that guards every route added after it to the same Elysia instance, and routes of no other instance: a
- * request without a valid access token is rejected before its body is read. Handlers get `claims`; the route options `scope`,
- * `acr`, `maxAge` and `authorize` require more. Keys are fetched when the application starts or when they are first needed, and
- * are refreshed in the background until it stops. Given a guard, the plugin uses that one.
+ * Returns a plugin that guards every route added after it to the same Elysia instance, and no others: a request without
+ * a valid access token is rejected before its body is read. Handlers get `claims`; the route options `scope`, `acr`,
+ * `maxAge` and `authorize` require more. Keys are fetched when the application starts, or first needs them, and
+ * refreshed until it stops. Given a guard, the plugin uses that one.
  * @example
  * new Elysia()
  *   .use(resourceServer({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com' }))
@@ -88,9 +88,9 @@ function checkSettings(settings: PluginSettings) {
 const usersOf = new WeakMap<GuardCore, Set<unknown>>();
 
 /**
- * Returns the plugin: a scoped `derive` and four macros. The gate before each route has validated the token already (gate.ts). The
- * `derive` hands over the claims of that request (`claimsHook`), and fails if there are none. The `beforeHandle` of a macro says what
- * the route requires: the gate has checked it, except for functions of the context, which it calls (`requirementHook`).
+ * Returns the plugin: a scoped `derive` hands over the claims of the request (`claimsHook`), and the `beforeHandle` of
+ * four macros says what a route requires (`requirementHook`). The gate has checked both, apart from functions of the
+ * context.
  */
 function createPlugin(given: AnyOptions, settings: ReturnType<typeof checkSettings>) {
   const core = coreFrom(given);
@@ -115,7 +115,6 @@ function createPlugin(given: AnyOptions, settings: ReturnType<typeof checkSettin
 /**
  * Returns a plugin that serves the metadata from which clients learn the authorization servers and scopes of this API
  * (RFC 9728 §2), to browsers of every origin. The scopes are those of the routes that guards of this resource protect.
- * `publicUrl` is required.
  * @example
  * const guard = createGuard({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com', publicUrl: 'https://api.example.com' });
  * new Elysia().use(resourceMetadata(guard)).use(resourceServer(guard))

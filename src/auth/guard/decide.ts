@@ -33,9 +33,8 @@ interface DecideParts extends Pick<TimeAndRandom, 'now'> {
 }
 
 /**
- * Returns a function that decides about a request: at once if its token is cached, otherwise as a promise. The checks follow in
- * the order of the standards, and the first that fails decides. Does NOT check `jti` of a token, that there is a `sub`, nor who
- * may see which resource: the last is for `authorize` in Elysia, and for the handler elsewhere.
+ * Returns a function that decides about a request: at once if its token is cached, otherwise as a promise. The first
+ * check that fails decides. Does NOT check `jti` of a token, that there is a `sub`, nor who may see which resource.
  */
 export function createDecide(options: CheckedOptions, parts: DecideParts) {
   const { verifier, reject, checkAnyScope, now } = parts;
@@ -106,10 +105,7 @@ class RevocationCheck extends Limited {
   }
 }
 
-/**
- * Returns a function that asks the application whether a token is revoked. Anything but `false` rejects it; an exception and
- * silence are not the token's fault.
- */
+/** Returns a function that asks the application whether a token is revoked. A fault is not the token's: it is a 503. */
 function createRevocationCheck({ isRevoked }: CheckedOptions, withinLimit: WithinLimit) {
   if (!isRevoked) return undefined;
   const warn = createFaultWarning('check for revocation', 'the function isRevoked', 'Requests are rejected');
@@ -169,9 +165,8 @@ interface Shared extends Presentation {
 }
 
 /**
- * Returns a function that finds what earlier checks of a request left. There are three memories of one request: this one for each
- * guard, by the request; the result of a proof for each guard, by what is shared here (proof.ts); and the use of a proof for
- * each store of the process, by the request, because several guards can check it (presentation.ts).
+ * Returns a function that finds what earlier checks of a request by this guard left. proof.ts keeps the result of a
+ * proof by what is shared here, and presentation.ts the use of a proof by request, because several guards can check it.
  */
 function createSharing(dpop: DpopMode): (request: GuardRequest, token: string) => Shared {
   const sharedBy = new WeakMap<GuardRequest, Shared>();

@@ -11,8 +11,8 @@ export interface IssuerMetadata {
 }
 
 /**
- * Fetches the metadata of the guard's first issuer, with the limits of a key fetch. An issuer that is no URL, or that a function looks up, has none. Each call fetches them, even during the
- * cooldown, so do not let clients cause calls.
+ * Fetches the metadata of the guard's first issuer, with the limits of a key fetch. An issuer that is only a name, or
+ * that a function looks up, has none. Ignores the cooldown, so do not let clients cause calls.
  * @throws {TypeError} not a guard
  * @throws {Error} the metadata cannot be fetched, or names another issuer
  */

@@ -78,8 +78,9 @@ export function createMetadata(options: CheckedOptions, notAllowed: PreparedResp
 }
 
 /**
- * Returns undefined if no issuer is a URL, because RFC 9728 §3.2 wants no empty list. A template is no URL, so clients get the tenants that it accepts. Without a list, they get `organizations`, where clients of
- * Entra sign in users of any tenant. `common` would also offer personal accounts, which few applications accept.
+ * Returns undefined if no issuer is a URL: RFC 9728 §3.2 wants no empty list. Instead of a template, clients get the
+ * tenants that it accepts, or `organizations`, which signs in users of any tenant, but no personal accounts as `common`
+ * does.
  */
 function authorizationServers(options: CheckedOptions): readonly string[] | undefined {
   const discoverable = [...optionsByIssuer(options)].filter(([issuer, own]) => isDiscoverable(issuer, own));

@@ -30,8 +30,8 @@ const graphqlCodes = {
 } as const;
 
 /**
- * The rejection of a request, as `guard.requireToken` throws it. Hono, Koa, Express, Fastify and h3 read `getResponse()`, or
- * `status`, `statusCode`, `headers` and `expose`, and GraphQL servers `extensions`. It contains no part of a token.
+ * The rejection of a request, as `guard.requireToken` throws it, with the members that Hono, Koa, Express, Fastify, h3
+ * and GraphQL servers read. It contains no part of a token.
  */
 export class RejectionError extends Error {
   override readonly name = 'RejectionError';

@@ -26,8 +26,8 @@ export type RejectRequest = (
 ) => Response;
 
 /**
- * Returns a function that calls `onRefused`, and makes the complete response of a refusal: status, body, and `WWW-Authenticate`
- * (RFC 6750 §3) or, during an outage, `Retry-After`.
+ * Returns a function that calls `onRefused`, and makes the complete response of a refusal: status, body, and challenge
+ * (RFC 6750 §3) or `Retry-After`.
  */
 export function createReject(options: CheckedOptions, prepared: PreparedRejections): RejectRequest {
   // Copying a Headers object takes a third of the time of an object literal.

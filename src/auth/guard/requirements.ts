@@ -71,7 +71,7 @@ type GivenRequirements = Requirements & { readonly optional?: unknown };
 const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
 
 /**
- * Returns functions that validate requirements. Their errors name the route, if it is given.
+ * Returns functions that validate requirements. Errors name the route, if it is given.
  * @throws {TypeError} from these functions: an unknown name, or a value that is not a scope, an `acr` or a number of seconds
  */
 export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<CheckedOptions, 'requireScope'>) {

@@ -111,8 +111,8 @@ function impliedBy(implies: ScopeRules['scopeImplies']): ReadonlyMap<string, Rea
 }
 
 /**
- * Text is a list separated by white space. In a list, each element is a scope. Anything else grants nothing. Only ASCII white
- * space separates: RFC 6749 §3.3 allows only the space, and a scope contains none of the others.
+ * Text is a list separated by ASCII white space (RFC 6749 §3.3 allows only the space); of a list, each element is a
+ * scope. Anything else grants nothing.
  */
 function scopesIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.split(/[ \t\n\v\f\r]+/);

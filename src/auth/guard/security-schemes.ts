@@ -14,9 +14,9 @@ export interface SecuritySchemeOptions {
 const withTokenEndpoint = new WeakSet<object>();
 
 /**
- * Returns the `components.securitySchemes` of an OpenAPI document, which the `security` of each guarded route names: `bearer`, an
- * existing token, and with a token endpoint also `oauth2`. A guard that requires DPoP has `dpop` instead, because no token alone is
- * accepted. Routes name `oauth2` if this gets the guard or the object that they are guarded with.
+ * Returns the `components.securitySchemes` of an OpenAPI document, which guarded routes name: `bearer`, an existing
+ * token, and with a token endpoint also `oauth2`; or only `dpop` for a guard that requires it. Routes name `oauth2` if
+ * this gets the guard or the object that they are guarded with.
  * @example
  * new Elysia().use(openapi({ documentation: { components: { securitySchemes: securitySchemes(guard) } } }))
  * @param given the guard or its options

@@ -13,8 +13,8 @@ import { type Client, createTokenEndpoint, json } from './token-endpoint.ts';
 /** An authorization server for development. */
 export interface DevelopmentIssuer {
   /**
-   * Serves the paths in `endpoints`, with any prefix, because a proxy or framework can remove that of the issuer. Returns 404 for
-   * any other path. Its token endpoint returns 421 for a Host that is not allowed.
+   * Serves the paths in `endpoints` below any prefix, because a proxy or framework can remove that of the issuer; 404
+   * for any other path, and 421 from the token endpoint for a Host that is not allowed.
    */
   readonly fetch: (request: Request) => Promise<Response>;
   /** Returns the 421 for a request whose Host is neither a loopback host nor allowed, for a page that shows secrets. */

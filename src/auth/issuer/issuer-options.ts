@@ -89,8 +89,8 @@ export function completeClients(
 }
 
 /**
- * Returns whether the Host of a request is a loopback host (any port) or allowed. A website that points its own name at this
- * machine (DNS rebinding) sends that name. Without a Host header, the URL of the request is checked.
+ * Whether the Host of a request, by default that of its URL, is a loopback host (any port) or allowed. A website that
+ * points its own name at this machine (DNS rebinding) sends that name.
  */
 export function isAllowedHost(
   request: Request,

@@ -53,9 +53,7 @@ export interface TestIssuer {
    * @throws {TypeError} `boundTo` is not a certificate
    */
   token(claims?: Readonly<Record<string, unknown>>, options?: TokenOptions): Promise<string>;
-  /**
-   * Returns a DPoP proof for one request with this token. The URL of the request must begin with the guard's `publicUrl`.
-   */
+  /** Returns a DPoP proof for one request with this token. Its URL must begin with the guard's `publicUrl`. */
   proof(request: Pick<Request, 'method' | 'url'>, token: string, options?: ProofOptions): Promise<string>;
 }
 

@@ -1,9 +1,9 @@
 import type { Client } from './token-endpoint.ts';
 
 /**
- * Returns commands that get a token of each client into a shell variable: `TOKEN` for the first client, `PLAIN` for the first
- * without scopes, and the client's ID for any other. They can be pasted into bash, zsh and fish (3.4 or later): prose begins with
- * `:`, a command of each that does nothing, because zsh runs comments as commands.
+ * Returns commands that get a token of each client into a shell variable: `TOKEN` for the first, `PLAIN` for the first
+ * without scopes, else named after its ID. For bash, zsh and fish 3.4: prose begins with the no-op `:`, because zsh
+ * runs comments.
  */
 export function renderTokenCommands(url: string, audience: string, clients: readonly Client[]): string {
   const plain = clients.findIndex(({ scope }, index) => index > 0 && scope === '');

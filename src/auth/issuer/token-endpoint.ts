@@ -84,8 +84,8 @@ function respondError({ error, description }: GrantError, request: Request): Res
 }
 
 /**
- * Returns the thumbprint of the key in the proof of the request, to which the token will be bound (RFC 9449 §5), or undefined
- * without a proof. Does NOT check whether the proof was used before.
+ * Returns the thumbprint of the key in the proof of the request, if there is one, to which the token will be bound (RFC
+ * 9449 §5). Does NOT check whether the proof was used before.
  */
 async function readKeyOfClient(request: Request, url: string): Promise<string | undefined> {
   const text = request.headers.get('dpop');

@@ -38,8 +38,8 @@ export function requestOf(incoming: IncomingRequest): GuardRequest {
 }
 
 /**
- * Returns all values of a header, because `headers` has only the first of two Authorization headers. Only the headers that are
- * asked for are read: with `insecureHTTPParser`, others may have values that `Headers` refuses.
+ * Returns all values of a header: `headers` has only the first of two Authorization headers. No other is read: with
+ * `insecureHTTPParser`, it may have a value that `Headers` refuses.
  */
 function headerOf({ headers, rawHeaders = [] }: IncomingRequest, name: string): string | null {
   const isNamed = (_: string, at: number) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name;

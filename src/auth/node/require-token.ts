@@ -31,9 +31,9 @@ export type Middleware = (
 const results = () => sharedMap<IncomingRequest, Authentication<object> | Anonymous>('results');
 
 /**
- * Returns middleware for Express, Connect and Polka. It rejects requests whose token does not meet the requirements, and passes
- * errors, such as those of `onAccepted`, to `next`. A rejection keeps headers that are already set, such as CORS headers. With
- * `{ rejection: 'throw' }`, it is passed to `next` too, as a `RejectionError`. Does NOT see upgrades to WebSockets.
+ * Returns middleware for Express, Connect and Polka, which rejects requests whose token does not meet the requirements.
+ * Errors, such as those of `onAccepted`, go to `next`. A rejection keeps headers that are already set, such as CORS
+ * headers; with `{ rejection: 'throw' }`, it goes to `next` too, as a `RejectionError`.
  * @example
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (req, res) => res.json(authOf(req).claims.sub));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
@@ -70,9 +70,9 @@ export function serveMetadata(guard: Guard<object>, members: MetadataMembers = {
 }
 
 /**
- * Returns the authentication of a Node.js request. With `response`, a rejection is sent, and the result is undefined: return at
- * once then, because the response has ended. Without `response`, a rejection is thrown: for Koa, tRPC, GraphQL servers and others
- * that respond themselves.
+ * Returns the authentication of a Node.js request. With `response`, a rejection is sent, and the result is undefined:
+ * then return at once. Without it, a rejection is thrown: for Koa, tRPC, GraphQL servers and others that respond
+ * themselves.
  * @example
  * const auth = await checkIncoming(guard, req, res, { scope: 'read:reports' });
  * if (!auth) return;
@@ -141,10 +141,7 @@ export function authOf(request: IncomingRequest, options?: OptionalAuth) {
   return requireAccepted(results().get(request), options);
 }
 
-/**
- * Sends a response of the guard with the headers that the application has already set, apart from those for caches, unless one was
- * sent meanwhile.
- */
+/** Sends a response of the guard with the headers that are already set, apart from those for caches. */
 export async function sendReturned(returned: Response, response: OutgoingResponse): Promise<undefined> {
   const body = await returned.text();
   if (response.headersSent) return undefined;

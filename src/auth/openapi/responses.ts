@@ -22,9 +22,9 @@ function errorSchema<const Errors extends [string, ...string[]]>(...errors: Erro
 }
 
 /**
- * The responses of a guard without `formatRejection` and DPoP, for the `response` of a route or `guard`. Typed clients then know
- * them, and Elysia validates what handlers return, and allows only the declared statuses. Without it, the plugin declares the
- * responses only for documents.
+ * The responses of a guard without `formatRejection` and DPoP, for the `response` of a route or `guard`. Typed clients
+ * then know them, and Elysia allows only the declared statuses. Without it, the plugin declares them for documents
+ * only.
  */
 export const guardResponses = {
   400: errorSchema('invalid_request'),
