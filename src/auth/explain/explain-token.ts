@@ -41,12 +41,13 @@ type UnfinishedOptions = Omit<GuardOptions, 'issuer' | 'audience'> & {
 };
 
 /**
- * Explains how a guard with these options decides about a token. The verdict comes from such a guard, which checks a request with
- * the token; the checks only describe the token. Fetches keys, calls `issuer` if that is a function, and `introspect` for a token that
- * is not a JWT. Does NOT call other functions of the application, such as `isRevoked`, and does NOT check a certificate. A proof is
- * checked as of now, and not marked as used. Without `issuer` and `audience`, nothing is checked: what the token says is listed, with the options that would accept it.
- * @param text the token itself, an Authorization header, or the JSON response of a token endpoint; with a proof, both header lines,
- * or a curl command with both
+ * Explains how a guard with these options decides about a token. The verdict comes from such a guard, which checks a
+ * request with the token; the checks only describe the token. Fetches keys, calls `issuer` if that is a function, and
+ * `introspect` for a token that is not a JWT. Does NOT call other functions of the application, such as `isRevoked`,
+ * and does NOT check a certificate. A proof is checked as of now, and not marked as used. Without `issuer` and
+ * `audience`, nothing is checked: what the token says is listed, with the options that would accept it.
+ * @param text the token itself, an Authorization header, or the JSON response of a token endpoint; with a proof, both
+ * header lines, or a curl command with both
  * @throws {TypeError} an option or a requirement is not valid
  */
 export async function explainToken(

@@ -62,7 +62,7 @@ export function findProof(pasted: string): { readonly proof: PastedProof; readon
   };
 }
 
-/** Returns the request with a token, and the proof if there is one. Not a `Request`, which takes some methods as another. */
+/** Returns the request with a token, and the proof if any. Not a `Request`, which takes some methods as another. */
 export function requestWith(
   token: string,
   usual: Scheme,

@@ -4,8 +4,8 @@ import { ifPossible } from '../values/faults.ts';
 import { type Members, withoutNulls } from '../values/json.ts';
 
 /**
- * Extracts the token from pasted text: a token, an Authorization header, alone or in a command, or the JSON response of a token
- * endpoint. Line breaks that a terminal inserted are removed.
+ * Extracts the token from pasted text: a token, an Authorization header, alone or in a command, or the JSON response of
+ * a token endpoint. Line breaks that a terminal inserted are removed.
  */
 function findToken(text: string): string {
   const pasted = text.trim();

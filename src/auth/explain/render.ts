@@ -23,7 +23,7 @@ export interface Explanation {
   readonly checks: readonly ExplainedCheck[];
   /** Whether routes that require only a token accept it. */
   readonly isAccepted: boolean;
-  /** Status of the response to a request with this token, on a route with the given requirements; undefined without an issuer and an audience. */
+  /** Status of the response to a request with this token and these requirements; undefined if nothing was checked. */
   readonly status: number | undefined;
   /** The error that its body names, as `error` or as `code`; undefined if the status is 200. */
   readonly error: string | undefined;
@@ -31,7 +31,7 @@ export interface Explanation {
   readonly advice: string;
   /** Without an issuer and an audience: the options that would accept the token; undefined if it is no JWT. */
   readonly suggestion: Suggestion | undefined;
-  /** Returns a line for each check and one for the response, for a terminal: only printable ASCII. Defaults to no colour. */
+  /** Returns a line for each check and one for the response, in printable ASCII. Defaults to no colour. */
   render(hasColour?: boolean): string;
 }
 
@@ -45,8 +45,8 @@ function describeUnverified(checks: readonly Check[], one: Check, outcome: Unver
 }
 
 /**
- * The checks before the one that rejected have passed. Those after it were not reached. A reason that no check names is a row of
- * its own, and which of the others have passed is then unknown.
+ * The checks before the one that rejected have passed. Those after it were not reached. A reason that no check names is
+ * a row of its own, and which of the others have passed is then unknown.
  */
 export function withVerdicts(
   checks: readonly Check[],
@@ -81,7 +81,7 @@ export const withRender = (explanation: Omit<Explanation, 'render'>): Explanatio
   render: (hasColour = false) => renderExplanation(explanation, hasColour),
 });
 
-/** Returns an explanation for a terminal, one line per check. A token can contain any characters, so everything is escaped. */
+/** Returns an explanation for a terminal, one line per check. A token can have any characters, so all are escaped. */
 function renderExplanation(explanation: Omit<Explanation, 'render'>, hasColour: boolean): string {
   const { checks, status, error, advice, suggestion } = explanation;
   const paint = (colour: number, text: string) => (hasColour ? `\u001b[${colour}m${text}\u001b[0m` : text);
@@ -98,7 +98,7 @@ function renderExplanation(explanation: Omit<Explanation, 'render'>, hasColour: 
   return `${[...lines, paint(verdictColours[status === 200 ? 'passed' : 'rejected'], last), ...suggested].join('\n')}\n`;
 }
 
-/** Returns lines with the suggestion in both forms, as settings for a shell and as options in code. Its values need no escapes. */
+/** Returns lines with the suggestion as settings for a shell, and as options in code. Its values need no escapes. */
 function renderSuggestion({ options, settings, page, warnings }: Suggestion): readonly string[] {
   const literal = (value: unknown): string =>
     Array.isArray(value) ? `[${value.map(literal).join(', ')}]` : typeof value === 'string' ? `'${value}'` : `${value}`;

@@ -6,8 +6,8 @@ import type { Members } from '../values/json.ts';
 import { adviceFor, type Check } from './checks/explained.ts';
 
 /*
- * What the claims of a token lead to if its signature cannot be verified, so that a wrong audience shows during an outage too.
- * The claims are read as the guard reads them. Nothing of the result is to be trusted.
+ * What the claims of a token lead to if its signature cannot be verified, so that a wrong audience shows during an
+ * outage too. The claims are read as the guard reads them. Nothing of the result is to be trusted.
  */
 
 /** Why the claims would be rejected if the token had been verified, or that they would be accepted. */
@@ -30,7 +30,7 @@ export function judgeUnverified(
   return refusal?.reason ?? 'accepted';
 }
 
-/** Returns a sentence on the check of the claims that would reject the token. That of the issuer is the advice already. */
+/** Returns a sentence on the check that would reject the claims. That of the issuer is the advice already. */
 export function adviseUnverified(checks: readonly Check[], outcome: Unverified | undefined): string {
   if (outcome === undefined || outcome === 'accepted' || outcome === 'issuer_mismatch') return '';
   const name = checks.find(({ advice }) => outcome in advice)?.name;

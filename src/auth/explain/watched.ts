@@ -73,7 +73,7 @@ export const withoutCallbacks = ({ clientCertificate }: CheckedOptions) => ({
   clientCertificate: clientCertificate && (() => undefined),
 });
 
-/** Returns listeners for a guard, which then does not warn on the console, and a function that describes the key of a token. */
+/** Returns listeners for a guard, which then warns nobody, and functions that describe the keys that it fetched. */
 export function watchKeys() {
   const documents = new Map<string, unknown>();
   const reasons = new Map<string, string>();
@@ -88,7 +88,7 @@ export function watchKeys() {
     onDocument: (issuer: string, { json }: FetchedDocument): void => void documents.set(issuer, json),
     /** Returns the IDs of the keys that an issuer publishes. Not escaped. */
     idsOf: (issuer: string | undefined): readonly string[] => keysOf(issuer).map(({ kid }) => show(kid)),
-    /** Returns why the key that a token names does not verify it, although its issuer publishes the key; undefined otherwise. */
+    /** Returns why the key that a token names is not used although its issuer publishes it; undefined otherwise. */
     faultOf(
       issuer: string | undefined,
       kid: unknown,

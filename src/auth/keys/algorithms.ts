@@ -11,7 +11,7 @@ export interface AlgorithmRule {
   readonly alias?: string;
 }
 
-/** The signature algorithms that can be accepted, all of them asymmetric (RFC 7518 §3.1, RFC 8037 §3.1, RFC 9964 §2). */
+/** The signature algorithms that can be accepted, all asymmetric (RFC 7518 §3.1, RFC 8037 §3.1, RFC 9964 §2). */
 export const algorithmRules: Readonly<Record<Algorithm, AlgorithmRule>> = {
   RS256: { kty: 'RSA' },
   RS384: { kty: 'RSA' },

@@ -25,9 +25,9 @@ export interface FetchedDocument {
 export type KeySetSource = (signal: AbortSignal, isAnew?: boolean) => Promise<FetchedDocument>;
 
 /**
- * Returns the source of an issuer's keys: `jwksUri` if set, otherwise `.well-known/jwks.json` below an issuer that ends with
- * a slash. If the response to that is anything but a JWK Set, or the issuer has no trailing slash, the URL in its metadata. At
- * last, `.well-known/jwks.json` below an issuer without a slash. What was found is used until it fails.
+ * Returns the source of an issuer's keys: `jwksUri` if set, otherwise `.well-known/jwks.json` below an issuer that ends
+ * with a slash. If the response to that is anything but a JWK Set, or the issuer has no trailing slash, the URL in its
+ * metadata. At last, `.well-known/jwks.json` below an issuer without a slash. What was found is used until it fails.
  */
 export function createKeySetSource(
   issuer: string,
@@ -81,7 +81,7 @@ export function createKeySetSource(
   };
 }
 
-/** The part of an authorization server's metadata that is used. Its lists of algorithms describe ID tokens and are ignored. */
+/** The part of an authorization server's metadata that is used. Its lists of algorithms describe ID tokens. */
 export interface Metadata {
   /** URL of this document. */
   readonly url: string;
@@ -102,7 +102,7 @@ export function fetchMetadata(fetch: Fetch, issuer: string, signal: AbortSignal)
   );
 }
 
-/** OpenID appends the well-known part to the issuer; RFC 8414 inserts it between host and path, and some servers do so for OpenID. */
+/** OpenID appends the well-known part to the issuer. RFC 8414, and some servers for OpenID, put it after the host. */
 function wellKnownUrls(identifier: string) {
   const issuer = withCommonTenant(identifier).replace(/\/$/, '');
   // Not `URL.origin`, which leaves out a default port and writes an IPv6 address in another way.
@@ -160,7 +160,7 @@ async function firstOf<Found>(
   throw told === undefined ? new FetchError('network') : afterOthers(told, faults);
 }
 
-/** Without a connection, the other documents cannot be fetched either. Metadata with an insecure URL are those of the issuer. */
+/** Without a connection, no other document can be fetched. Metadata with an insecure URL are those of the issuer. */
 const isFinal = ({ failure }: FetchFault) => ['network', 'timeout', 'insecure_address'].includes(failure);
 
 const isMissing = ({ failure, status }: FetchFault) => failure === 'status' && status === 404;

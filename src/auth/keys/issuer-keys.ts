@@ -85,7 +85,7 @@ function keySourceOf(issuer: string, options: CheckedOptions) {
   };
 }
 
-/** Returns the source of a copy of given keys. Points that are not on their curve are found only when keys are imported. */
+/** Returns the source of a copy of given keys. Points that are not on their curve are found when keys are imported. */
 function givenKeys(keys: JwkSet, algorithms: CheckedOptions['algorithms']): KeySetSource {
   if (!keys.keys.every(isNamed)) throw new TypeError('Cannot create a guard: each key in keys must have a kid');
   if (keys.keys.some((key) => privateMembers.some((name) => (key[name] ?? undefined) !== undefined)))
@@ -105,8 +105,8 @@ function givenKeys(keys: JwkSet, algorithms: CheckedOptions['algorithms']): KeyS
 }
 
 /**
- * Returns a listener for an application without `onKeySetEvent`: it warns of keys that cannot be used, once when an outage
- * begins, and once when the keys of all tenants are there but no list of tenants is.
+ * Returns a listener for an application without `onKeySetEvent`: it warns of keys that cannot be used, once when an
+ * outage begins, and once when the keys of all tenants are there but no list of tenants is.
  */
 function createWarn(issuer: string, { requiredClaims }: CheckedOptions): (event: KeySetEvent) => void {
   let acceptsAny = isTemplate(issuer) && requiredClaims.tid === undefined;

@@ -32,8 +32,8 @@ interface ReadKey {
 }
 
 /**
- * Returns the keys of a JWK Set (RFC 7517 §5), each for one of `accepted`, and those that have no `kid` or another purpose, each
- * with the reason: `k1: use is enc`.
+ * Returns the keys of a JWK Set (RFC 7517 §5), each for one of `accepted`, and those that have no `kid` or another
+ * purpose, each with the reason: `k1: use is enc`.
  * @throws {FetchError} not a JWK Set, an empty one, too many keys, or no usable key
  * @param url of the set, for the error
  */
@@ -102,7 +102,7 @@ function noUsableKey(url: string | undefined, reasons: readonly string[]): Fetch
   return new FetchError('no_usable_key', url, { found });
 }
 
-/** Makes the keys in `before` that are not in `after` no longer current, and returns the IDs of what was added and removed. */
+/** Makes keys in `before` that are not in `after` no longer current. Returns the IDs of what was added and removed. */
 export function replaceKeys(before: Keys, after: Keys): { added: string[]; removed: string[] } {
   const kept = new Set([...after.values()].flat());
   for (const key of [...before.values()].flat()) key.isCurrent = kept.has(key);
@@ -112,8 +112,8 @@ export function replaceKeys(before: Keys, after: Keys): { added: string[]; remov
 }
 
 /**
- * Reads a key for one algorithm (RFC 8725 §3.1): the one that it names, otherwise the first of `accepted` that fits its type.
- * Returns why there is none.
+ * Reads a key for one algorithm (RFC 8725 §3.1): the one that it names, otherwise the first of `accepted` that fits its
+ * type. Returns why there is none.
  */
 function readKey(jwk: unknown, accepted: readonly Algorithm[]): ReadKey | string {
   if (!isJsonObject(jwk)) return 'not an object';
@@ -133,7 +133,7 @@ function readKey(jwk: unknown, accepted: readonly Algorithm[]): ReadKey | string
   };
 }
 
-/** Returns why a key of a set is not used for any of the accepted algorithms; undefined if it is. It is not imported. */
+/** Returns why a key of a set is used for no accepted algorithm; undefined if it is used. It is not imported. */
 export function whySkipped(jwk: unknown, accepted: readonly Algorithm[]): string | undefined {
   const read = readKey(jwk, accepted);
   const reason = typeof read === 'string' ? read : read.publicJwk;

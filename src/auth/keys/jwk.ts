@@ -17,14 +17,13 @@ export interface KeyLimits {
   readonly maxModulusBits?: number;
   /** Unlimited by default; an exponent is always below its modulus. */
   readonly maxExponentBytes?: number;
-  /** Rejects encodings that are not canonical base64url or begin with zeros. They would give one key several thumbprints. */
+  /** Rejects other encodings of the same numbers, which would give one key several thumbprints. */
   readonly isCanonical?: boolean;
 }
 
 /**
- * Returns the public members of a JWK, or why it cannot verify signatures of this algorithm: it is for another purpose, malformed
- * or weak, such as `1024 bits`. Private members are ignored. Does NOT check whether a point is on its curve:
- * {@link importPublicJwk} does.
+ * Returns the public members of a JWK, or why it cannot verify signatures of this algorithm, such as `1024 bits`.
+ * Private members are ignored. Does NOT check whether a point is on its curve: {@link importPublicJwk} does.
  */
 export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): PublicJwk | string {
   const meant = algorithmsFor(jwk, [algorithm]);
@@ -41,9 +40,9 @@ export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLim
 }
 
 /**
- * Returns those of the accepted algorithms that a JWK is meant for: by its purpose, where missing members allow everything
- * (RFC 7517 §4), its type, and its curve unless it names the algorithm. Otherwise, returns why it is for none: `use is enc`. It may
- * be malformed or weak.
+ * Returns those of the accepted algorithms that a JWK is meant for: by its purpose, where missing members allow
+ * everything (RFC 7517 §4), its type, and its curve unless it names the algorithm. Otherwise, returns why it is for
+ * none: `use is enc`. It may be malformed or weak.
  */
 export function algorithmsFor(
   { use, key_ops, alg, kty, crv }: Members,
@@ -71,7 +70,7 @@ export function algorithmsFor(
 /** The members of a JWK that hold a private key or a secret (RFC 7518 §6, RFC 9964 §3). */
 export const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
-/** Returns the imported key, or why there is none: its point is not on the curve, or the runtime does not support the algorithm. */
+/** Returns the imported key, or why there is none: a point that is not on the curve, or no support by the runtime. */
 export async function importPublicJwk(
   jwk: PublicJwk,
   algorithm: Algorithm,
@@ -91,8 +90,8 @@ export function decodeMember(value: unknown, { isCanonical = false }: KeyLimits 
 }
 
 /**
- * Requires at least 2048 bits (RFC 7518 §3.3), an odd modulus, and an odd exponent from 3 to below the modulus. Bits are counted
- * here, because a CryptoKey rounds up to whole bytes. With other values, signatures can be forged, or none is valid.
+ * Requires at least 2048 bits (RFC 7518 §3.3), an odd modulus, and an odd exponent from 3 to below the modulus. Bits
+ * are counted here, because a CryptoKey rounds up to whole bytes. Other values allow forgeries, or no signature.
  */
 function describeRsaWeakness(n: Uint8Array, e: Uint8Array, limits: KeyLimits): string | undefined {
   const { maxModulusBits = 16_384, maxExponentBytes = Number.POSITIVE_INFINITY, isCanonical = false } = limits;

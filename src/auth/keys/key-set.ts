@@ -11,7 +11,7 @@ import { Refreshing, type RefreshOptions } from './refreshing.ts';
  * When they are fetched is decided in refreshing.ts, where in discovery.ts, and which can be used in jwk-set.ts.
  */
 
-/** A key that verifies tokens of one algorithm. Check {@link KeySet.isCurrent} before trusting what it verified earlier. */
+/** A key that verifies tokens of one algorithm. Check {@link KeySet.isCurrent} before trusting what it has verified. */
 export type VerificationKey = Readonly<ImportedKey>;
 
 export type FoundKeys = readonly VerificationKey[] | Refusal;
@@ -32,9 +32,10 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
   readonly #reported = new Set<string>();
 
   /**
-   * Returns the keys with this `kid`: at once if they are cached or if the cooldown has not passed, otherwise after the pending
-   * fetch, or after one that begins now. All callers share it. An empty list means that the issuer publishes no such key. The
-   * refusal `keys_unavailable` means that this is unknown, because the last fetch failed or did not end within its time limit, or because no trusted keys are cached.
+   * Returns the keys with this `kid`: at once if they are cached or if the cooldown has not passed, otherwise after the
+   * pending fetch, or after one that begins now. All callers share it. An empty list means that the issuer publishes no
+   * such key. The refusal `keys_unavailable` means that this is unknown: the last fetch failed or took too long, or no
+   * trusted keys are cached.
    */
   find(kid: string): FoundKeys | Promise<FoundKeys> {
     this.checkAge();

@@ -24,7 +24,7 @@ interface FetchAttempt {
 /** Something that is refreshed in the background and kept during an outage. All that wait for a fetch share it. */
 export abstract class Refreshing<Fetched extends object, Options extends RefreshOptions> {
   protected fetchedAt = Number.NEGATIVE_INFINITY;
-  /** When it becomes too old to be trusted. Checked at each use, because timers are late in a process that was paused. */
+  /** When it becomes too old to be trusted. Checked at each use: timers are late after a pause of the process. */
   #expiresAt = Number.POSITIVE_INFINITY;
   #attemptedAt = Number.NEGATIVE_INFINITY;
   protected nextAttemptAt = Number.POSITIVE_INFINITY;
@@ -68,8 +68,8 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   }
 
   /**
-   * Fetches, even during the cooldown, once what is pending has ended. The URL is discovered again too. Calls share a fetch that
-   * begins after all of them. Resolves when it has ended, successfully or not.
+   * Fetches, even during the cooldown, once what is pending has ended. The URL is discovered again too. Calls share a
+   * fetch that begins after all of them. Resolves when it has ended, successfully or not.
    */
   reload(): Promise<void> {
     this.#nextReload ??= Promise.resolve(this.pending && this.waitFor(this.pending)).then(async () => {
@@ -100,8 +100,8 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   }
 
   /**
-   * Waits for an attempt. It ends within its time limit, unless another request began it: on Cloudflare Workers it then ends with
-   * that request, and waiting for it throws or never ends.
+   * Waits for an attempt. It ends within its time limit, unless another request began it: on Cloudflare Workers it then
+   * ends with that request, and waiting for it throws or never ends.
    */
   protected async waitFor(attempt: FetchAttempt, isOwn = false): Promise<void> {
     let cancel = () => {};
@@ -168,7 +168,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     this.fail(fault, this.#failures);
   }
 
-  /** Waits for the next fetch or for the expiry, whichever comes first, so that an idle process refreshes its keys too. */
+  /** Waits for the next fetch or the expiry, whichever comes first, so that an idle process refreshes its keys too. */
   #sleep(): void {
     this.#cancelTimer();
     if (this.isStopped) return;

@@ -1,8 +1,8 @@
 import type { Members } from '../values/json.ts';
 
 /*
- * An issuer with `{tenantid}` in its path stands for all tenants of a server, as Microsoft Entra ID has them.
- * Which tokens and keys belong to it is decided here, and which tenants may call is not: the option requiredClaims lists them.
+ * An issuer with `{tenantid}` in its path stands for all tenants of a server, as Microsoft Entra ID has them. Which
+ * tokens and keys belong to it is decided here. The option requiredClaims lists the tenants that may call.
  */
 
 const placeholder = '{tenantid}';
@@ -12,7 +12,7 @@ export const isTemplate = (issuer: string) => issuer.includes(placeholder);
 /** Returns an issuer with a tenant in place of its placeholder, which must be a whole segment of its path. */
 export const inTenant = (issuer: string, tenant: string) => issuer.replace(/(?<=[^/]\/)\{tenantid\}(?=\/|$)/, tenant);
 
-/** Returns the identifier at which the metadata and the keys of an issuer are: for a template, what Entra serves for all tenants. */
+/** Returns the identifier below which metadata and keys are: for a template, what Entra serves for all tenants. */
 export const withCommonTenant = (issuer: string) => inTenant(issuer, 'common');
 
 /** Entra writes tenant IDs in lower case (RFC 9562 §4). */
@@ -25,8 +25,8 @@ export function isIssuedBy(issuer: string, { iss, tid }: Members): boolean {
 }
 
 /**
- * Whether a key may verify a token with these claims. Entra publishes keys that are for one tenant only, also where a guard names
- * tenants one by one. Other servers may mean something else by this member, unless it is a URL.
+ * Whether a key may verify a token with these claims. Entra publishes keys that are for one tenant only, also where a
+ * guard names tenants one by one. Other servers may mean something else by this member, unless it is a URL.
  */
 export function isKeyFor(claims: Members, issuer: string, keyIssuer: string | undefined): boolean {
   if (keyIssuer === undefined) return true;
@@ -35,7 +35,7 @@ export function isKeyFor(claims: Members, issuer: string, keyIssuer: string | un
   return !isLimited || claims.iss === keyIssuer;
 }
 
-/** Returns a function that finds what belongs to the issuer that `iss` names: to itself, otherwise to the template that it fits. */
+/** Returns a function that finds what belongs to an `iss`, exactly or by the template that it fits. */
 export function createIssuerLookup<Value>(byIssuer: ReadonlyMap<string, Value>): (iss: unknown) => Value | undefined {
   // Stryker disable next-line MethodExpression: speed only, other issuers are found by their identifiers
   const templates = [...byIssuer].filter(([issuer]) => isTemplate(issuer));

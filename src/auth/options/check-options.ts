@@ -26,7 +26,7 @@ export const isRequired = (name: string) => name === 'issuer' || name === 'audie
 
 /**
  * Validates the options.
- * @throws {TypeError} an option is missing, mistyped, out of range or unknown, or does not fit others; the message names each
+ * @throws {TypeError} an option is missing, mistyped, out of range or unknown, or does not fit others
  */
 export function checkOptions(options: GuardOptions): CheckedOptions {
   if (!isJsonObject(options)) throw new TypeError('Cannot create a guard: options are missing');
@@ -161,7 +161,7 @@ const anyName = {
   adviceInCode: 'With its own jwksUri or keys, an issuer can have any other name',
 };
 
-/** Returns what to say of an issuer whose keys cannot be found by its name: first that it has no https://, if that is so. */
+/** Returns what to say of an issuer whose keys cannot be found by its name: first that it has no https://. */
 function describeUndiscoverable(issuer: string) {
   if (/^https:/i.test(issuer)) return anyName;
   const http = (setting: string) => (/^http:/i.test(issuer) ? `Plain http needs a loopback host, or ${setting}. ` : '');

@@ -18,10 +18,11 @@ const settings = Object.entries(optionRules).flatMap(([name, { kind, isSecret }]
 );
 
 /**
- * Returns the options that the settings in `environment` describe, with defaults: `ISSUER`, `AUDIENCE`, `JWKS_MAX_AGE_SECONDS`
- * and the others that have an option in docs/settings.md. All other variables are ignored, and so is white space around a
- * value. An empty setting counts as unset. `settingNames` lists the names, and `secretOptions` the options whose values must not
- * be logged. In Deno, a setting of `process.env` that the process may not read counts as unset too, with a warning.
+ * Returns the options that the settings in `environment` describe, with defaults: `ISSUER`, `AUDIENCE`,
+ * `JWKS_MAX_AGE_SECONDS` and the others that have an option in docs/settings.md. All other variables are ignored, and
+ * so is white space around a value. An empty setting counts as unset. `settingNames` lists the names, and
+ * `secretOptions` the options whose values must not be logged. In Deno, a setting that the process may not read counts
+ * as unset too, with a warning.
  * @param environment such as `process.env`, `Deno.env.toObject()` or the bindings of a Worker
  * @throws {EnvironmentError} a setting is missing or not valid; the message lists every mistake
  * @example
@@ -49,7 +50,7 @@ function readEnvironment(environment: object): EnvironmentOptions {
   throw Object.assign(new TypeError(message), { problems: lines }) satisfies EnvironmentError;
 }
 
-/** Returns the settings that this process may read. What is required is read in any case: the error of the runtime names it. */
+/** Returns the settings that this process may read, and the required ones, which the runtime's error then names. */
 function readableSettings(environment: object): typeof settings {
   if (!isOwnEnvironment(environment)) return settings;
   const readable = settings.filter(({ name }) => isRequired(name) || mayReadVariable(settingOf(name)));
@@ -95,8 +96,8 @@ function parse(kind: OptionKind, text: string): unknown {
 }
 
 /**
- * Returns the values of each name. What is not `name=value` becomes a value that fails validation, as does a backslash before
- * anything but a comma or a backslash.
+ * Returns the values of each name. What is not `name=value` becomes a value that fails validation, as does a backslash
+ * before anything but a comma or a backslash.
  */
 function readPairs(text: string): object {
   // A comma separates pairs unless a backslash escapes it: then an odd number of them comes before it.

@@ -20,17 +20,17 @@ export const isUrl = (value: string, allowHttp = false) => isSecureUrl(value, al
 const maxIssuerLength = 512;
 
 /**
- * Whether a value can be an issuer. `iss` is only compared with it, so it may be a name, or a URL that nobody fetches, such as
- * `http://adfs.example.com/adfs/services/trust`.
+ * Whether a value can be an issuer. `iss` is only compared with it, so it may be a name, or a URL that nobody fetches,
+ * such as `http://adfs.example.com/adfs/services/trust`.
  */
 const isIdentifier = (value: unknown): value is string =>
   isPlainWord(value) && value.length <= maxIssuerLength && !isTemplate(withCommonTenant(value));
 
-/** Whether the metadata and keys of an issuer can be found by its identifier. Any other issuer needs `jwksUri` or `keys`. */
+/** Whether metadata and keys of an issuer can be found by its identifier. Any other needs `jwksUri` or `keys`. */
 export const isDiscoverable = (issuer: string, { jwksAllowHttp }: Pick<CheckedOptions, 'jwksAllowHttp'>) =>
   isUrl(withCommonTenant(issuer), jwksAllowHttp);
 
-/** Returns a function that reads the issuers, or the function that looks them up. None may be named twice, other than by equal strings. */
+/** Returns a function that reads the option `issuer`. No issuer may be named twice, other than by equal strings. */
 export const createIssuersReader = (rules: OwnRules) => (value: unknown) => {
   if (typeof value === 'function') return value as FindIssuer;
   const given = new Set<unknown>(Array.isArray(value) ? value : [value]);
@@ -53,7 +53,7 @@ function readIssuer(value: unknown, rules: OwnRules): string | CheckedIssuer | u
   return isValid ? (own as unknown as CheckedIssuer) : undefined;
 }
 
-/** Returns a function that says which member of an issuer's object is not valid. The value of a member is not shown if it is an object. */
+/** Returns a function that says which member of an issuer's object is not valid. It shows no objects. */
 export const createFaultFinder = (rules: OwnRules) => (value: unknown) => {
   const entries: readonly unknown[] = Array.isArray(value) ? Array.from(value) : [];
   const faults = entries.flatMap((entry, index) =>
@@ -83,8 +83,8 @@ function describeOwnFault(entry: Readonly<Record<string, unknown>>, place: strin
 export const canBeIssuer = (iss: unknown): iss is string => isIdentifier(iss) && !isTemplate(iss) && !hasNoTenant(iss);
 
 /**
- * Whether an issuer has, in place of its tenant, a word of Entra for many tenants, or a star. No token has such an `iss`. Other
- * servers may have a path of these words.
+ * Whether an issuer has, in place of its tenant, a word of Entra for many tenants, or a star. No token has such an
+ * `iss`. Other servers may have a path of these words.
  */
 export const hasNoTenant = (issuer: string) =>
   /\/(?:common|organizations|consumers)\/v2\.0\/?$|\/\*(?:\/|$)/.test(issuer) ||

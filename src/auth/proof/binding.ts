@@ -12,7 +12,7 @@ import { sharedMemoryStore } from './replay-store.ts';
 export type BindingOptions = Omit<ProofVerifierOptions, 'publicUrl' | 'replayStore'> &
   Pick<CheckedOptions, 'dpop' | 'publicUrl' | 'replayStore' | 'clientCertificate'>;
 
-/** Returns why a verified token cannot be used by this request; otherwise the proof that the request has to use, if any. */
+/** Returns why this request cannot use a verified token, otherwise the proof that it has to use, if any. */
 export type CheckBinding = (
   request: GuardRequest,
   scheme: Scheme,
@@ -28,9 +28,9 @@ const certificateForms = 'DER, PEM or X509Certificate';
 const unsupportedMethods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
 
 /**
- * Returns a function that decides whether a request may use its token. Anyone may use a plain token. A token that is bound to a
- * key requires a proof of that key (RFC 9449 §7), one that is bound to a certificate requires that certificate (RFC 8705 §3),
- * and one that is bound to both requires both. A token that is bound in any other way is rejected.
+ * Returns a function that decides whether a request may use its token. Anyone may use a plain token. A token that is
+ * bound to a key requires a proof of that key (RFC 9449 §7), one that is bound to a certificate requires that
+ * certificate (RFC 8705 §3), and one that is bound to both requires both. Any other bound token is rejected.
  */
 export function createBindingCheck(options: BindingOptions): CheckBinding {
   const { dpop, publicUrl = '', clientCertificate, replayStore = sharedMemoryStore() } = options;

@@ -17,10 +17,10 @@ export const isCertificateHeader = (name: string) =>
 export const unreadable = Symbol('unreadable');
 
 /**
- * Returns a function that reads the client's certificate from a header that a proxy sets: `Client-Cert` (RFC 9440 §2.2), base64 of
- * DER, the URL-encoded PEM of nginx (`$ssl_client_escaped_cert`), or one element of Envoy's `X-Forwarded-Client-Cert` with `Cert`.
- * Anything but exactly one certificate is {@link unreadable}. Does NOT check who set the header: the proxy must set or delete it in
- * every request.
+ * Returns a function that reads the client's certificate from a header that a proxy sets: `Client-Cert` (RFC 9440
+ * §2.2), base64 of DER, the URL-encoded PEM of nginx (`$ssl_client_escaped_cert`), or one element of Envoy's
+ * `X-Forwarded-Client-Cert` with `Cert`. Anything but exactly one certificate is {@link unreadable}. Does NOT check who
+ * set the header: the proxy must set or delete it in every request.
  * @param name a header for which {@link isCertificateHeader} is true
  */
 export function clientCertificateFromHeader(
@@ -62,7 +62,7 @@ export async function refuseCertificate(certificate: unknown, thumbprint: unknow
   return refuse('certificate_unreadable');
 }
 
-/** Without a certificate, `getPeerCertificate()` of Node.js returns an empty object, and null once the connection has ended. */
+/** Without a certificate, `getPeerCertificate()` of Node.js returns an empty object, or null after the connection. */
 function isNone(value: unknown): boolean {
   return value === undefined || value === null || value === '' || (isPlain(value) && Object.keys(value).length === 0);
 }
@@ -76,7 +76,7 @@ export async function certificateThumbprint(certificate: unknown): Promise<strin
   return der && sha256(der);
 }
 
-/** Returns the DER of one certificate, or undefined for anything else. Only its thumbprint matters, so its fields are not read. */
+/** Returns the DER of one certificate, or undefined. Its fields are not read, because only its thumbprint matters. */
 function readCertificate(value: unknown): Uint8Array | undefined {
   const der = typeof value === 'string' ? decodePem(value) : binaryOf(value);
   return der && isSequence(der) ? der : undefined;
@@ -90,7 +90,7 @@ function isSequence(der: Uint8Array): boolean {
   return tag === 0x30 && first > 0x80 && der.length === start + length;
 }
 
-/** Reads bytes, an `X509Certificate`, and what `getPeerCertificate()` of Node.js returns: both have the bytes in `raw`. */
+/** Reads bytes, or their owner's `raw`: an `X509Certificate`, and what `getPeerCertificate()` of Node.js returns. */
 function binaryOf(value: unknown): Uint8Array | undefined {
   // A function that is asynchronous by mistake gives no certificate, and must not end the process.
   ignoreRejection(value);

@@ -23,8 +23,8 @@ export interface ExpectedProof {
   readonly nowMs: number;
   readonly algorithms: readonly ProofAlgorithm[];
   /**
-   * Maximum difference between `iat` and the current time, in either direction, and the tolerance of `exp` and `nbf`. Infinite if a
-   * nonce says when it was made.
+   * Maximum difference between `iat` and the current time, in either direction, and the tolerance of `exp` and `nbf`.
+   * Infinite if a nonce says when it was made.
    */
   readonly maxAgeSeconds: number;
 }

@@ -1,8 +1,8 @@
 import { base64url } from 'jose';
 
 /*
- * Nonces that the server gives out (RFC 9449 §9): a time and its HMAC, so that nothing is stored, and every process with the
- * secret knows those of the others.
+ * Nonces that the server gives out (RFC 9449 §9): a time and its HMAC, so that nothing is stored, and every process
+ * with the secret knows those of the others.
  */
 
 export interface Nonces {

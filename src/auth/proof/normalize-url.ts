@@ -1,14 +1,14 @@
 import { parseUrl } from '../values/url.ts';
 
 /**
- * What `URL` reads as RFC 3986 does. It also reads blanks, backslashes, credentials, ports that begin with 0 and characters that
- * URLs do not have, and then treats URLs as equal that are not. Of these, clients send `^` as it is, and only Bun encodes it.
+ * What `URL` reads as RFC 3986 does. It also reads blanks, backslashes, credentials, ports that begin with 0 and
+ * characters that URLs do not have, and then finds different URLs equal. Of these, clients send `^`, which only Bun
+ * encodes.
  */
 const plainUrl = /^https?:\/\/(?:[\w.%-]+|\[[\da-f:.]+\])(?::(?:[1-9]\d*)?)?(?:\/[!$-;=@-[\]^_a-z|~]*)?(?:[?#]|$)/i;
 
 /**
- * Returns the normalized form of an http or https URL (RFC 3986 §6.2.2 and §6.2.3) without query and fragment, or undefined
- * for anything else.
+ * Returns an http or https URL in normal form (RFC 3986 §6.2.2 and §6.2.3), without query and fragment, or undefined.
  */
 export function normalizeUrl(url: string): string | undefined {
   const parsed = plainUrl.test(url) ? parseUrl(url) : undefined;
@@ -16,8 +16,8 @@ export function normalizeUrl(url: string): string | undefined {
 }
 
 /**
- * Returns the canonical form of an https or http URL without fragment (RFC 3986 §6.2.2), with its query. An empty path stays
- * empty: clients compare the identifier of a resource as text.
+ * Returns the canonical form of an https or http URL without fragment (RFC 3986 §6.2.2), with its query. An empty path
+ * stays empty: clients compare the identifier of a resource as text.
  */
 export function canonicalUrl(url: string): string {
   const { origin, pathname, search } = new URL(url);

@@ -25,8 +25,8 @@ interface Uses {
 const usesOf = new WeakMap<object, Uses>();
 
 /**
- * Uses a proof for this request. Resolves to why the request is rejected, or to undefined if the proof was not used before.
- * All checks of the request share the outcome, unless it is unknown.
+ * Uses a proof for this request. Resolves to why the request is rejected, or to undefined if the proof was not used
+ * before. All checks of the request share the outcome, unless it is unknown.
  * @param watch is told that the store could be used, or why not
  */
 export function useProof(

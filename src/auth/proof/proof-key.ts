@@ -18,7 +18,7 @@ export const defaultProofAlgorithms = [
   'EdDSA',
 ] as const satisfies readonly ProofAlgorithm[];
 
-/** Returns the algorithm of this name, or undefined if no proof can be signed with it. `Ed25519` is another name of EdDSA. */
+/** Returns the algorithm of this name; undefined if no proof can be signed with it. `Ed25519` is also EdDSA. */
 export function proofAlgorithmOf(name: unknown): ProofAlgorithm | undefined {
   const named = algorithmOf(name);
   return proofAlgorithms.find((algorithm) => algorithm === named);
@@ -33,9 +33,9 @@ const limits: KeyLimits = {
 };
 
 /**
- * Returns the public key in the `jwk` of a proof, without other members. Returns undefined if it does not fit the algorithm, is
- * weak, too large or not canonically encoded, or has private members. Does NOT read `use`, `key_ops` and `alg`: a client that
- * exports its key may say there that the key signs, and the proof shows that it does.
+ * Returns the public key in the `jwk` of a proof, without other members. Returns undefined if it does not fit the
+ * algorithm, is weak, too large or not canonically encoded, or has private members. Does NOT read `use`, `key_ops` and
+ * `alg`: a client that exports its key may say there that the key signs, and the proof shows that it does.
  */
 export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk | undefined {
   if (!isJsonObject(jwk) || privateMembers.some((name) => (jwk[name] ?? undefined) !== undefined)) return undefined;

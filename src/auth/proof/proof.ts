@@ -22,11 +22,10 @@ export interface VerifiedProof {
 }
 
 /**
- * Verifies the proof that a request presents. Resolves to the reason for a rejection, or to the proof, which is not used yet.
- * Further calls for the same presentation share this result, and all verifiers share the use of the proof.
+ * Verifies the proof that a request presents. Resolves to the reason for a rejection, or to the proof, which is not
+ * used yet. Further calls for the same presentation share this result, and all verifiers share the use of the proof.
  * @param request the object that identifies the use
- * @param presented with a token that is already verified; only the path of the URL is used, because the client or a proxy
- * chooses the host
+ * @param presented with a token that is already verified; of the URL, only the path is used
  * @param thumbprint of the key that the token is bound to: its `cnf.jkt` (RFC 9449 §6.1)
  */
 export type VerifyProof = (
@@ -45,8 +44,8 @@ export interface ProofVerifierOptions
 }
 
 /**
- * Returns a function that verifies DPoP proofs (RFC 9449 §4.3), each of which can be used once. It does NOT check the token. The
- * work for one proof is bounded, and only a valid proof signed with the right key reaches the store.
+ * Returns a function that verifies DPoP proofs (RFC 9449 §4.3), each of which can be used once. It does NOT check the
+ * token. The work for one proof is bounded, and only a valid proof signed with the right key reaches the store.
  */
 export function createProofVerifier(options: ProofVerifierOptions): VerifyProof {
   const { publicUrl, replayStore, dpopAlgorithms: algorithms, dpopNonceSecret: secrets, now } = options;
@@ -74,7 +73,7 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
     const key = await sha256(`${proof.thumbprint}.${proof.id}`);
     const nextNonce = nonces && now() - issuedAtMs >= windowMs / 2 ? await nonces.issue() : undefined;
     const use = async () => {
-      // Again, because the clock may have been set or the process paused since. Nothing is awaited until the proof is marked.
+      // Again, because the clock may have been set or the process paused. Nothing is awaited until the proof is marked.
       const ageMs = now() - issuedAtMs;
       if (!isInWindow(ageMs)) return refuseTime(proof, issuedAtMs);
       const lifetimeMs = Math.ceil(windowMs + clockDifferenceMs - ageMs);

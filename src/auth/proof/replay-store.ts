@@ -2,11 +2,11 @@ import type { ReplayStore, ReplayStoreEvent } from '../types.ts';
 import { nameOfFault } from '../values/faults.ts';
 import { notify } from '../values/promises.ts';
 
-/** Maximum difference between the clocks of processes that share a store. Marks last this much longer than the window. */
+/** Maximum difference between the clocks of processes that share a store. Marks outlast the window by it. */
 export const clockDifferenceMs = 30_000;
 
 export interface MemoryReplayStoreOptions {
-  /** Maximum number of used proofs. Defaults to 200,000, which take up to 50 MiB and are enough for 2,200 proofs per second with the default maximum age. */
+  /** Defaults to 200,000 used proofs: up to 50 MiB, and 2,200 proofs per second with the default maximum age. */
   readonly maxEntries?: number;
   /** Wall-clock time in milliseconds since 1970, the same as for proofs; defaults to `Date.now`. */
   readonly now?: (() => number) | undefined;
@@ -29,7 +29,7 @@ const describeClock = (aheadMs: number) =>
 
 let sharedStore: MemoryReplayStore | undefined;
 
-/** Returns the store that guards of this process share by default, because none may accept a proof that another has accepted. */
+/** Returns the store that guards of this process share by default, so that none accepts another's used proof. */
 export function sharedMemoryStore(): MemoryReplayStore {
   sharedStore ??= createMemoryReplayStore();
   return sharedStore;
@@ -83,7 +83,7 @@ export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}):
   };
 }
 
-/** Returns a function that is told how each use of a store ended, and tells a listener when failures begin and when they end. */
+/** Returns a function that gets the outcome of each use, and tells a listener when failures begin and when they end. */
 export function createStoreWatch(
   onEvent: (event: ReplayStoreEvent) => unknown = warnOnConsole,
 ): (fault?: unknown) => void {

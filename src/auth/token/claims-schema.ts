@@ -14,9 +14,9 @@ export function isStandardSchema(value: unknown): value is ClaimsSchema {
 }
 
 /**
- * Returns a function that applies the schema to the claims of a token, once while the token is cached: it returns the claims
- * merged with the output, frozen, or why they are rejected. A schema that throws, returns a promise or no object cannot check
- * this token. It is rejected, with one warning, because a client may have chosen the value of a claim.
+ * Returns a function that applies the schema to the claims of a token, once while the token is cached: it returns the
+ * claims merged with the output, frozen, or why they are rejected. A schema that throws, returns a promise or no object
+ * cannot check this token. It is rejected, with one warning, because a client may have chosen the value of a claim.
  */
 export function createClaimsReader(schema: ClaimsSchema | undefined): (token: VerifiedToken) => Claims | Refusal {
   if (schema === undefined) return ({ claims }) => claims;
@@ -30,8 +30,8 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
   }
 
   function apply({ claims }: VerifiedToken): Claims | Refusal {
-    // Some libraries write defaults and conversions into what they get. Claims that are nested too deeply for the stack cannot be
-    // copied: clients can choose some, such as `authorization_details` (RFC 9396).
+    // Some libraries write defaults into what they get. Claims that are nested too deeply cannot be copied:
+    // clients can choose some, such as `authorization_details` (RFC 9396).
     const copy = ifPossible(() => structuredClone(claims));
     if (copy === undefined) return refuse('claims_unexpected');
     try {

@@ -13,8 +13,8 @@ export type ClaimRules = Pick<CheckedOptions, 'audience' | 'audienceClaim' | 're
 };
 
 /**
- * Returns valid claims, or why they are rejected. They are always frozen, so that handlers cannot depend on a cache. A claim that is
- * null counts as missing.
+ * Returns valid claims, or why they are rejected. They are always frozen, so that handlers cannot depend on a cache. A
+ * claim that is null counts as missing.
  */
 export function readClaims(
   given: Members | undefined,
@@ -28,8 +28,8 @@ export function readClaims(
 }
 
 /**
- * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims, kind, types and
- * time, in this order. Does NOT check scopes, revocation, that a `jti` is new, or that there is a `sub`.
+ * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims, kind,
+ * types and time, in this order. Does NOT check scopes, revocation, that a `jti` is new, or that there is a `sub`.
  */
 function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Refusal | undefined {
   const { issuer, audience, audienceClaim, requiredClaims } = rules;
@@ -54,8 +54,8 @@ export const findMalformed = (claims: Members) =>
   claimTypes.filter(({ name, isValid }) => !isValid(claims[name]) && (claims[name] !== undefined || name === 'exp'));
 
 /**
- * Whether a claim, or a member of a list in it, is one of these values: text, or a number or boolean in its JSON form. `events` has
- * the names of events as its members (RFC 8417 §2.2); no other object meets a requirement.
+ * Whether a claim, or a member of a list in it, is one of these values: text, or a number or boolean in its JSON form.
+ * `events` has the names of events as its members (RFC 8417 §2.2); no other object meets a requirement.
  */
 function isMet(claims: Members, name: string, values: readonly string[]): boolean {
   const claim = claimReader(name)(claims);
@@ -63,7 +63,7 @@ function isMet(claims: Members, name: string, values: readonly string[]): boolea
   return found.some((each) => each !== undefined && typeof each !== 'object' && values.includes(String(each)));
 }
 
-/** Returns why claims that were valid earlier are now rejected, if they are. Times are compared with fractions of a second. */
+/** Returns why claims that were valid earlier are now rejected, if so. Fractions of a second count. */
 export function checkTime(
   { exp, nbf, iat }: Members,
   { clockToleranceSeconds, maxTokenAgeSeconds }: TimeRules,
@@ -82,7 +82,7 @@ export function ownClaim(claims: Members, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined;
 }
 
-/** Returns a function that reads the claim of this name. A name that begins with `/` is a JSON Pointer (RFC 6901 §4). */
+/** Returns a function that reads the claim of this name. One that begins with `/` is a JSON Pointer (RFC 6901 §4). */
 export function claimReader(name: string): (claims: Members) => unknown {
   if (!name.startsWith('/')) return (claims) => ownClaim(claims, name);
   const path = name

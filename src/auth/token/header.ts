@@ -25,9 +25,9 @@ export const allowsType = (tokenType: TokenType, typ: unknown) =>
   allowedTypes[tokenType].has(typeof typ === 'string' ? typ.toLowerCase() : typ);
 
 /**
- * Returns a function that reads the header of a token in JWS compact serialization (RFC 7515 §7.1), or returns why the token is
- * rejected, as far as this can be decided without a key. Members such as `jwk`, `jku` and `x5u` are ignored: a token never
- * supplies its own key.
+ * Returns a function that reads the header of a token in JWS compact serialization (RFC 7515 §7.1), or returns why the
+ * token is rejected, as far as this can be decided without a key. A token never supplies its own key: `jwk`, `jku` and
+ * `x5u` are ignored.
  */
 export function createHeaderReader(accepted: readonly Algorithm[], tokenType: TokenType) {
   // An issuer's tokens mostly have the same header.

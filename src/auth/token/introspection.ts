@@ -19,9 +19,9 @@ interface IntrospectionParts extends Pick<TimeAndRandom, 'now'>, Pick<GuardOptio
 type Introspected = { readonly claims: Claims } | Refusal;
 
 /**
- * Returns a function that asks the application about a token, and checks the response as the claims of a JWT are (RFC 7662
- * §2.2). It returns undefined for a JWT, for a token that is too long, and for a word such as `undefined`: these never go to the
- * application, nor does text that is no token. Nothing is kept.
+ * Returns a function that asks the application about a token, and checks the response as the claims of a JWT are (RFC
+ * 7662 §2.2). It returns undefined for a JWT, for a token that is too long, and for a word such as `undefined`: these
+ * never go to the application, nor does text that is no token. Nothing is kept.
  */
 export function createIntrospection({
   trusts: { introspected, of },
@@ -58,14 +58,14 @@ const lacksKey = ({ token_type: type, cnf }: Members) =>
   typeof type === 'string' && type.toLowerCase() === 'dpop' && !(isJsonObject(cnf) && typeof cnf.jkt === 'string');
 
 /**
- * Whether a text is a `b64token` (RFC 6750 §2.1) with a letter or a digit, so that it does no harm in a form, and stays as it is in
- * the path of a URL, relative to another.
+ * Whether a text is a `b64token` (RFC 6750 §2.1) with a letter or a digit, so that it does no harm in a form, and stays
+ * as it is in the path of a URL, relative to another.
  */
 const isTokenText = (text: string) =>
   /^(?!\/)(?=.*[A-Za-z\d])[A-Za-z\d._~+/-]+=*$/.test(text) &&
   new URL(text, 'https://issuer.invalid/a/').pathname === `/a/${text}`;
 
-/** Whether a text has the form of a JWS, whose header has `alg` (RFC 7515 §4.1.1), or of a JWE, whose header has `enc` (RFC 7516 §4.1.2). */
+/** Whether a text is a JWS, with `alg` in its header (RFC 7515 §4.1.1), or a JWE, with `enc` (RFC 7516 §4.1.2). */
 function isJwt(token: string): boolean {
   const parts = token.split('.', 6).length;
   if (parts !== 3 && parts !== 5) return false;
@@ -74,8 +74,8 @@ function isJwt(token: string): boolean {
 }
 
 /**
- * Resolves to what the application responds, as JSON carries it: a copy, because the application may keep and change its own, in
- * which a member that is undefined or null is missing. Undefined if there is none, or if JSON cannot carry it, such as a cycle.
+ * Resolves to what the application responds, as JSON carries it: a copy, because the application may keep and change
+ * its own, without members that are undefined or null. Undefined if JSON cannot carry it, such as a cycle.
  */
 export async function responseOf(introspect: () => unknown, warn?: (fault: string) => void): Promise<unknown> {
   try {

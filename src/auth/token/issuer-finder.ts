@@ -8,7 +8,7 @@ import type { Trust } from './trust.ts';
 
 /*
  * Issuers that a function of the application finds: when it is asked about an `iss`, and what is kept of its answers.
- * What it may return is decided in guard/found-issuer.ts, and how keys are fetched in keys/. Every `iss` is unverified here.
+ * What it may return is decided in guard/found-issuer.ts. Every `iss` is unverified here.
  */
 
 /** Issuers with their keys. The one that was used least recently leaves first. */
@@ -25,7 +25,7 @@ export interface IssuerFinderOptions extends AnswerTimes, QuestionOptions {
 
 type TrustOrRefusal = Trust | Refusal;
 
-/** The issuers that a function of the application knows. It has the methods of a guard's keys, for the issuers that are kept. */
+/** The issuers that a function of the application knows. It has the methods of a guard's keys, for those it keeps. */
 export class IssuerFinder {
   readonly #options: IssuerFinderOptions;
   readonly #known = new RecentMap<KnownIssuer>(maxKnown);
@@ -44,7 +44,7 @@ export class IssuerFinder {
     };
   }
 
-  /** Returns what tokens of this issuer are verified with: at once if that is known, otherwise after one question for all callers. */
+  /** Returns what tokens of this issuer are verified with: at once if known, otherwise after a question for all. */
   find(iss: unknown): TrustOrRefusal | Promise<TrustOrRefusal> {
     const { isIssuer, clock } = this.#options;
     if (!isIssuer(iss)) return refuse('issuer_mismatch');

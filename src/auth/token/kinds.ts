@@ -2,8 +2,8 @@ import type { CheckedOptions } from '../types.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
 
 /*
- * Which claims say that a token is no access token, in a JWT and in an introspection response alike (RFC 8725 §3.11 and §3.12).
- * The `typ` of a JWT's header is checked in header.ts.
+ * Which claims say that a token is no access token, in a JWT and in an introspection response alike (RFC 8725 §3.11 and
+ * §3.12). The `typ` of a JWT's header is checked in header.ts.
  */
 
 /** What issuers call tokens that are for clients or for themselves: OpenID Connect, RFC 6749 §1.5, Keycloak. */
@@ -33,7 +33,7 @@ const kindClaims: Readonly<Record<string, (value: unknown) => boolean>> = {
   events: (value) => isJsonObject(value) && Object.hasOwn(value, backChannelLogout),
 };
 
-/** Returns the name of a claim by which a token is of another kind. If `requiredClaims` names a claim, its list decides instead. */
+/** Returns the name of a claim by which a token is of another kind. Claims that `requiredClaims` names do not count. */
 export function otherKindClaim(claims: Members, requiredClaims: CheckedOptions['requiredClaims']): string | undefined {
   for (const name in kindClaims)
     if (kindClaims[name]?.(claims[name]) && ![name, `/${name}`].some((each) => Object.hasOwn(requiredClaims, each)))

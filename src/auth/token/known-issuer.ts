@@ -6,8 +6,8 @@ import { whenSettled } from '../values/promises.ts';
 import type { Trust } from './trust.ts';
 
 /*
- * An issuer that the application knows: how long its last answer counts, and what is trusted while the application cannot tell.
- * When the application is asked is decided in issuer-finder.ts.
+ * An issuer that the application knows: how long its last answer counts, and what is trusted while the application
+ * cannot tell. When the application is asked is decided in issuer-finder.ts.
  */
 
 /** An issuer whose options are checked. */
@@ -77,7 +77,7 @@ export class KnownIssuer {
     this.askAgainAt = this.dueAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** The application could not be asked. After a failure, requests go on with its last answer instead of waiting for another. */
+  /** The application could not be asked. After a failure, requests do not wait: they go on with its last answer. */
   doubt(now: number, hasFailed: boolean): void {
     this.#isUncertain = true;
     if (!hasFailed) return;
@@ -90,7 +90,7 @@ export class KnownIssuer {
     return now >= this.#keptUntil;
   }
 
-  /** No request has named it for long: not less than the time between two fetches of its keys, so that leaving causes none. */
+  /** No request has named it for longer than the time between two fetches of its keys, so that leaving causes none. */
   isUnused(now: number): boolean {
     const { jwksMaxAgeSeconds, jwksMaxStaleSeconds, jwksCooldownSeconds } = this.#times;
     return now - this.usedAt >= Math.max(jwksMaxStaleSeconds, jwksMaxAgeSeconds, jwksCooldownSeconds) * 1000;

@@ -10,8 +10,8 @@ import type { FoundIssuer } from './known-issuer.ts';
  */
 
 /**
- * Questions at the same time, about names that are not known, and about those that are: a database has only so many connections,
- * and a flood of invented names must not keep an issuer that the application has removed.
+ * Questions at the same time, about names that are not known, and about those that are: a database has only so many
+ * connections, and a flood of invented names must not keep an issuer that the application has removed.
  */
 export const maxQuestions = 100;
 
@@ -27,7 +27,7 @@ export interface QuestionOptions
   readonly withinLimit: WithinLimit;
 }
 
-/** The issuer that the application returned, or why there is none. A question is given up if it took too long and was asked again. */
+/** The issuer that the application returned, or why there is none. A question that took too long can be given up. */
 export type Answer = FoundIssuer | 'unknown' | 'unusable' | 'failed' | 'given up';
 
 interface Question<Outcome> {
@@ -63,7 +63,7 @@ export class Questions<Outcome> {
     return this.issuers.filter(isLike).length >= maxQuestions;
   }
 
-  /** Resolves to what comes of the pending question. Waits with a time limit of its own, because that may be lost: then undefined. */
+  /** Resolves to what comes of the pending question; undefined after a time limit, because the question may be lost. */
   async waitFor(iss: string): Promise<Outcome | undefined> {
     try {
       return (await this.#options.withinLimit(new Limited(), this.#pending.get(iss)?.outcome)) as Outcome | undefined;

@@ -16,17 +16,16 @@ interface TokenCacheOptions<Entry> extends Pick<TimeAndRandom, 'random'> {
 }
 
 /**
- * One in this many new entries is admitted while the cache is full of valid ones. Close to the best value on each of the traces
- * in bench/README.md.
+ * One in this many new entries is admitted while the cache is full of valid ones. See the traces in bench/README.md.
  */
 const admitOneIn = 8;
 /** Heap size of an entry without the characters of its token and without its claims. */
 const entryBytes = 512;
 
 /**
- * Verified tokens, limited in entries and estimated heap size. The one that was used least recently leaves first. If every new entry
- * were admitted, a rotation of more tokens than the cache holds would evict each token before its next use. An entry may no longer
- * be valid.
+ * Verified tokens, limited in entries and estimated heap size. The one that was used least recently leaves first. If
+ * all were admitted, a rotation of more tokens than the cache holds would evict each token before its next use. An
+ * entry may no longer be valid.
  */
 export class TokenCache<Entry extends CacheEntry> extends RecentMap<Entry> {
   readonly #options: TokenCacheOptions<Entry>;
@@ -38,7 +37,7 @@ export class TokenCache<Entry extends CacheEntry> extends RecentMap<Entry> {
     this.#maxEntryBytes = Math.ceil(this.maxBytes / 512);
   }
 
-  /** Offers an entry. It is not stored if it takes more than 1/512 of `maxBytes`, and mostly not while the cache is full of valid ones. */
+  /** Offers an entry. One of more than 1/512 of `maxBytes` is not stored, and most are not while the cache is full. */
   override set(token: string, entry: Entry): void {
     if (this.peek(token) === undefined && !this.#isAdmitted()) return;
     const bytes = entryBytes + token.length + heapBytes(entry.claims);
@@ -63,8 +62,8 @@ function ownCopy(token: string): string {
 }
 
 /**
- * Returns an upper bound of the heap size of frozen claims. Measured in JavaScriptCore, which stores the elements of a frozen
- * array in a hash table and may allocate a structure for each sequence of member names. V8 needs less.
+ * Returns an upper bound of the heap size of frozen claims. Measured in JavaScriptCore, which stores the elements of a
+ * frozen array in a hash table and may allocate a structure for each sequence of member names. V8 needs less.
  */
 function heapBytes(value: unknown): number {
   if (typeof value === 'string') return 40 + 2 * value.length;

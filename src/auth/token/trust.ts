@@ -23,7 +23,7 @@ export interface Trusts {
   readonly sole: Trust | undefined;
   /** The issuer of all tokens that are not JWTs: the only one, or that with a function `introspect` of its own. */
   readonly introspected: Trust | undefined;
-  /** Returns what tokens with this `iss`, compared exactly or with a template, are verified with, or why there is nothing. */
+  /** Returns what tokens with this `iss` are verified with, or why nothing. A template can fit it. */
   of(issuer: unknown): Trust | Refusal | undefined | Promise<Trust | Refusal>;
 }
 

@@ -28,8 +28,8 @@ export type Verification = VerifiedToken | Refusal;
 
 export interface Verifier {
   /**
-   * Returns the verified token, or why it is rejected: at once if it is cached or rejected before its signature is checked, otherwise a promise.
-   * @param earlier what this verifier returned for the token before: its time and its key are checked again, but its signature is not
+   * Returns the verified token or why it is rejected: a promise only if its signature is checked.
+   * @param earlier what this verifier returned for the token before: only its time and its key are checked again
    */
   verify(token: string, earlier?: VerifiedToken): Verification | Promise<Verification>;
   /** Returns why a verified token is now rejected, if it is: only its time is checked again. */
@@ -53,9 +53,9 @@ interface CachedToken extends VerifiedToken {
 const isTrusted = ({ key, keys }: CachedToken) => key === undefined || keys?.isCurrent(key) === true;
 
 /**
- * Returns a verifier of access tokens in JWT form. It verifies the signature with a key of the issuer, then the claims. It does
- * NOT check scopes, `jti`, revocation, or whether the client holds the key or certificate that the token is bound to (`cnf`): a
- * token is valid until it expires or its key leaves the key set.
+ * Returns a verifier of access tokens in JWT form. It verifies the signature with a key of the issuer, then the claims.
+ * It does NOT check scopes, `jti`, revocation, or whether the client holds the key or certificate that the token is
+ * bound to (`cnf`): a token is valid until it expires or its key leaves the key set.
  */
 export function createVerifier(options: VerifierOptions): Verifier {
   const { trusts, tokenCacheSize, now, random } = options;
@@ -104,7 +104,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       }
       const header = readHeader(token);
       if (header instanceof Refusal) return introspection?.(token) ?? header;
-      // With several issuers, `iss` selects one before the signature is verified. It is checked again with the other claims.
+      // With several issuers, `iss` selects one before the signature is verified. It is checked again with the claims.
       return whenSettled(sole ?? trusts.of(readUnverifiedIssuer(token)), (trust = refuse('issuer_mismatch')) => {
         if (trust instanceof Refusal) return trust;
         // The header was compared with the algorithms of all issuers.

@@ -1,6 +1,6 @@
 import { printable } from './text.ts';
 
-/** Quotes a value for a message: without credentials, query and fragment, at most 256 characters, all but printable ASCII escaped. */
+/** Quotes a value for a message: without credentials, query and fragment, in at most 256 printable ASCII characters. */
 export function quote(value: string): string {
   const shown = value.replace(/^.*@/s, '***@').replace(/([?#]).*/s, '$1***');
   return `"${printable(JSON.stringify(shown).slice(1, -1))}"`;

@@ -15,7 +15,7 @@ export function ifPossible<Result>(read: () => Result): Result | undefined {
   }
 }
 
-/** Returns a function that warns of the first fault of a function of the application: clients see only that they are rejected. */
+/** Returns a function that warns of an application's first fault. Clients see only that they are rejected. */
 export function createFaultWarning(action: string, name: string, consequence: string): (fault: string) => void {
   let hasWarned = false;
   return (fault) => {

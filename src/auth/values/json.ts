@@ -40,7 +40,7 @@ export const withoutNulls = (object: Members): Members =>
     ? Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
     : object;
 
-/** Removes, from a value and all that it contains, members that would change prototypes where an application merges it into an object. */
+/** Removes, at any depth, members that would change prototypes where an application merges the value into an object. */
 export function removePrototypes<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   Reflect.deleteProperty(value, '__proto__');
@@ -50,7 +50,7 @@ export function removePrototypes<Value>(value: Value): Value {
   return value;
 }
 
-/** Freezes a value with everything in it, and returns it. Values that cannot be frozen, such as bytes, stay as they are. */
+/** Freezes a value with everything in it, and returns it. What cannot be frozen, such as bytes, stays as it is. */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   // Members first, because reading the members of a frozen object is slower.

@@ -3,7 +3,7 @@ interface Runtime {
   readonly Deno?: { readonly permissions: { querySync(wanted: object): { readonly state: string } } };
 }
 
-/** Whether this process may read a variable of its environment. Only Deno can forbid that, and would ask a person for permission. */
+/** Whether this process may read a variable. Only Deno can forbid that, and would ask a person for permission. */
 export function mayReadVariable(variable: string): boolean {
   const { Deno } = globalThis as Runtime;
   return Deno === undefined || Deno.permissions.querySync({ name: 'env', variable }).state === 'granted';

@@ -1,8 +1,8 @@
 import { isLoopbackHost } from './url.ts';
 
 /*
- * Which hosts of URLs are addresses on this machine or in a private network. Names are not resolved: what a name leads to is for
- * the network of the application.
+ * Which hosts of URLs are addresses on this machine or in a private network. Names are not resolved: what a name leads
+ * to is for the network of the application.
  */
 
 /** RFC 1918, RFC 3927, RFC 6598, and what is on this machine. */
@@ -12,8 +12,8 @@ const privateIpv4 =
 const privateIpv6 = /^(?:f[cd][\da-f]|fe[89a-f])[\da-f]$/;
 
 /**
- * Whether a host, as `URL` normalizes it, is a loopback, private, link-local or unspecified address, or a name of this machine
- * (RFC 1918, RFC 3927, RFC 4193, RFC 4291, RFC 6598, RFC 6761), also as IPv6 that contains IPv4 (RFC 6052, RFC 3056).
+ * Whether a host, as `URL` normalizes it, is a loopback, private, link-local or unspecified address, or a name of this
+ * machine (RFC 1918, RFC 3927, RFC 4193, RFC 4291, RFC 6598, RFC 6761), also within IPv6 (RFC 6052, RFC 3056).
  */
 export function isPrivateHost(hostname: string): boolean {
   const host = hostname.replace(/\.$/, '');

@@ -1,12 +1,12 @@
 /** The class of what asynchronous functions return, even where the application has replaced the global `Promise`. */
 const { constructor: RealPromise } = (async () => {})() as unknown as { readonly constructor: PromiseConstructor };
 
-/** Whether a value is a real promise. What an application returns may be another thenable: {@link promised} makes it a real one. */
+/** Whether a value is a real promise. {@link promised} makes one of other thenables that an application returns. */
 export const isPromise = (value: unknown): value is Promise<unknown> => value instanceof RealPromise;
 
 /**
- * Whether a value has a method `then`. It may be a function, as Cloudflare's promise of an RPC call is. A `then` that cannot be
- * read counts: whoever waits for the value learns why.
+ * Whether a value has a method `then`. It may be a function, as Cloudflare's promise of an RPC call is. A `then` that
+ * cannot be read counts: whoever waits for the value learns why.
  */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false;
@@ -19,14 +19,14 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * Returns what a function of the application returned: a real promise if it has a method `then`, which may return anything,
- * throw, and call back twice or never. Mistaking it for a result could accept the request.
+ * Returns what a function of the application returned: a real promise if it has a method `then`, which may return
+ * anything, throw, and call back twice or never. Mistaking it for a result could accept the request.
  */
 export function promised(returned: unknown): unknown {
   return isThenable(returned) ? adopt(returned) : returned;
 }
 
-/** Unlike `await`, it also catches what a `then` that is an asynchronous function throws. Otherwise that would end the process. */
+/** Unlike `await`, it catches what a `then` that is an asynchronous function throws, which would end the process. */
 export function adopt(thenable: PromiseLike<unknown>): Promise<unknown> {
   return new RealPromise((resolve, reject) => {
     const returned: unknown = thenable.then(resolve, reject);
@@ -34,7 +34,7 @@ export function adopt(thenable: PromiseLike<unknown>): Promise<unknown> {
   });
 }
 
-/** Continues at once if there is nothing to wait for: each promise costs a request a microsecond. Waits only for real promises. */
+/** Continues at once unless it gets a real promise: each promise costs a request a microsecond. */
 export function whenSettled<Value, Result>(
   value: Value | Promise<Value>,
   next: (settled: Value) => Result | Promise<Result>,
@@ -92,7 +92,7 @@ export function attempt<Result>(run: () => Result | Promise<Result>): Result | P
   }
 }
 
-/** Catches the rejection of what a synchronous function of the application returned. Otherwise it would end the process. */
+/** Catches the rejection of what a synchronous function of the application returned, which would end the process. */
 export function ignoreRejection(returned: unknown): void {
   if (isThenable(returned)) adopt(returned).catch(() => {});
 }

@@ -6,7 +6,7 @@ interface Entry<Value> {
   newer: Entry<Value>;
 }
 
-/** A map that is limited in entries, and in bytes as its caller counts them. The entry that was used least recently leaves first. */
+/** A map with limits of entries and of bytes, which its caller counts. The least recently used entry leaves first. */
 export class RecentMap<Value> {
   /** Not in the order of use: a map whose keys are deleted and added at each use is slow. */
   readonly #entries = new Map<string, Entry<Value>>();

@@ -1,8 +1,8 @@
 import { groupBy } from './group-by.ts';
 
 /**
- * Returns a JSON schema that these values match, and no wider than a client can use: words are listed, because programs compare
- * them; sentences are not, because people read them.
+ * Returns a JSON schema that these values match, and no wider than a client can use: words are listed, because programs
+ * compare them; sentences are not, because people read them.
  */
 export function schemaOf(values: readonly unknown[]): object {
   const schemas = [...groupBy(values, typeOf)].map(([type, alike]) => {

@@ -1,6 +1,6 @@
 /**
- * Whether a name may be a misspelling of a known one: they are equal but for case and underscores, one begins with the other, or
- * at most two letters differ.
+ * Whether a name may be a misspelling of a known one: they are equal but for case and underscores, one begins with the
+ * other, or at most two letters differ.
  */
 export function isSimilar(name: string, known: string): boolean {
   const [a, b] = [name, known].map((each) => each.toLowerCase().replaceAll('_', '')) as [string, string];
@@ -17,7 +17,7 @@ export function isClose(a: string, b: string, edits: number): boolean {
   return isClose(restA, b, edits - 1) || isClose(a, restB, edits - 1) || isClose(restA, restB, edits - 1);
 }
 
-/** Returns what is wrong with a name that is none of `known`, such as `scopes is not an option. Did you mean scope?`. */
+/** Returns what is wrong with a name that is not `known`, such as `scopes is not an option. Did you mean scope?`. */
 export function describeUnknown(name: string, known: readonly string[]): string {
   const meant = known.find((each) => isSimilar(name, each));
   return `${name} is not an option${meant === undefined ? '' : `. Did you mean ${meant}?`}`;

@@ -1,10 +1,10 @@
-/** Returns text that an issuer chose in the form for events: at most 256 characters by default, all but printable ASCII escaped. */
+/** Returns text that an issuer chose as printable ASCII, with escapes for the rest: of 256 characters by default. */
 export function printable(text: string, maxLength = 256): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return text.slice(0, maxLength).replace(/[^\x20-\x7e]/g, escaped);
 }
 
-/** Whether a value is printable ASCII without spaces, quotes and backslashes, as a scope is (RFC 6749 §3.3). Challenges need not escape it. */
+/** Whether a value is printable ASCII without spaces, quotes and backslashes, as a scope is (RFC 6749 §3.3). */
 export const isPlainWord = (value: unknown): value is string =>
   typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
 
@@ -12,8 +12,8 @@ export const isPlainWord = (value: unknown): value is string =>
 export const settingOf = (option: string) => option.replace(/[A-Z]/g, '_$&').toUpperCase();
 
 /**
- * Returns the path of an absolute http or https URL as it was sent, percent-encoding included. Returns undefined for any other
- * URL: with an invalid or missing Host, `request.url` on Bun is a bare path, in which frameworks find another path.
+ * Returns the path of an absolute http or https URL as it was sent, percent-encoding included. Returns undefined for
+ * any other URL: with an invalid or missing Host, `request.url` on Bun is a path, and frameworks find another one.
  */
 export function pathOf(url: string): string | undefined {
   const [, path] = /^https?:\/\/[^/?#]+([^?#]*)/i.exec(url) ?? [];

@@ -2,8 +2,8 @@ import type { Clock } from './clock.ts';
 import { adopt, isThenable } from './promises.ts';
 
 /**
- * The last argument of a function of the application. A class, because an object literal with a getter takes half a microsecond,
- * and the signal is created when it is read, because it takes several.
+ * The last argument of a function of the application. A class, because an object literal with a getter takes half a
+ * microsecond, and the signal is created when it is read, because it takes several.
  */
 export class Limited {
   #controller: AbortController | undefined;
@@ -26,7 +26,7 @@ export class Limited {
 /** Returns what a function of the application has returned, or a promise that is rejected if that takes too long. */
 export type WithinLimit = (limited: Limited, returned: unknown) => unknown;
 
-/** Returns a function that waits `limitMs` at most, then aborts the signal. What is not a thenable costs neither timer nor promise. */
+/** Returns a function that waits at most `limitMs`, then aborts the signal. Only thenables cost a timer. */
 export function createTimeLimit({ schedule }: Pick<Clock, 'schedule'>, limitMs: number): WithinLimit {
   async function settle(limited: Limited, pending: PromiseLike<unknown>): Promise<unknown> {
     let cancel = () => {};

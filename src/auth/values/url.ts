@@ -1,12 +1,12 @@
 import { ifPossible } from './faults.ts';
 import { printable } from './text.ts';
 
-/** Returns the URL that a text is, or undefined. Fastly Compute has no `URL.canParse`, and Node.js 20 no `URL.parse`. */
+/** Returns the URL that a text is, if any. Fastly Compute has no `URL.canParse`, and Node.js 20 no `URL.parse`. */
 export const parseUrl = (text: string): URL | undefined => ifPossible(() => new URL(text));
 
 /**
- * Whether `value` is an absolute https URL without credentials, fragment, braces or characters that are special to a shell
- * or to HTML. Plain http is allowed for loopback hosts, and with `allowHttp` for all hosts.
+ * Whether `value` is an absolute https URL without credentials, fragment, braces or characters that are special to a
+ * shell or to HTML. Plain http is allowed for loopback hosts, and with `allowHttp` for all hosts.
  */
 export function isSecureUrl(value: string, allowHttp: boolean): boolean {
   const url = /^https?:\/\/[^\s"'#$<>\\`{}]+$/.test(value) && /^[\x21-\x7e]+$/.test(value) && parseUrl(value);
@@ -26,7 +26,7 @@ export function isAllowedInMetadata(value: string, issuer: string, allowHttp: bo
   return !reachesThisMachine(new URL(value).hostname) || isLoopbackHost(new URL(issuer).hostname);
 }
 
-/** Whether a host name, as `URL` normalizes it, is a loopback host: an address, `localhost`, or a name below it (RFC 6761 §6.3). */
+/** Whether a host, as `URL` normalizes it, is a loopback address, `localhost`, or a name below it (RFC 6761 §6.3). */
 export function isLoopbackHost(hostname: string): boolean {
   return /(^|\.)localhost$|^\[::1\]$|^127(\.\d+){3}$/.test(hostname);
 }

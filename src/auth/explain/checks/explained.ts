@@ -43,7 +43,7 @@ export interface Explained {
   readonly nowSeconds: number;
   /** Why the keys of the token's issuer cannot be fetched. */
   readonly lastFailure: FetchFault | undefined;
-  /** What is wrong with the key that the token names although it is published, such as `its use is enc`; undefined if nothing is. */
+  /** Why the key that the token names is not used although it is published; undefined otherwise. */
   readonly keyFault: string | undefined;
   /** The IDs of the keys that the issuer publishes. Empty if they are not known. */
   readonly keyIds: readonly string[];

@@ -105,7 +105,7 @@ function timeAdvice({ iat, exp, nbf }: Members, nowSeconds: number, atItsTime: s
   return `exp ${showTime(exp, nowSeconds)} and nbf ${showTime(nbf, nowSeconds)} must fit too`;
 }
 
-/** Returns what is wrong with a signature that does not match. ECDSA has two forms, and JWS the one of fixed length (RFC 7518 §3.4). */
+/** Returns why a signature does not match. For ECDSA, JWS has the form of fixed length (RFC 7518 §3.4). */
 function signatureFaultOf({ alg }: Members, text: string): string {
   const [, , signature] = text.split('.');
   const { 0: tag, length } = decodeMember(signature);

@@ -89,13 +89,13 @@ const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** Whether a value can stand in a list of settings and in quotes. */
 const isWritable = (value: unknown): value is string => isPlainWord(value) && !/[,']/.test(value);
 
-/** Returns the claims that an access token cannot have, because they are its hash, or about a code or a state (OpenID Connect Core 1.0 §2). */
+/** Returns the claims that only ID tokens have: hashes of tokens, codes and states (OpenID Connect Core 1.0 §2). */
 export const signsOfIdToken = (claims: Members) =>
   ['nonce', 'at_hash', 'c_hash', 's_hash'].filter((name) => name in claims);
 
 /**
- * Returns options for tokens of this issuer, from the header and the claims of one. Whether they accept this very token is decided in
- * unchecked.ts.
+ * Returns options for tokens of this issuer, from the header and the claims of one. Whether they accept this very token
+ * is decided in unchecked.ts.
  */
 export function suggestOptions(header: Members, claims: Members): Suggestion {
   const { iss } = claims;
@@ -157,7 +157,7 @@ function doubtAudience(claims: Members, audiences: readonly string[], audienceCl
   ];
 }
 
-/** Returns the audiences of the token, without those that identify the issuer, the client or another API if there are others. */
+/** Returns the audiences of the token; those of the issuer, the client and other APIs only if there are no others. */
 function suggestAudience({ iss, aud, ...claims }: Members) {
   const isNamed = (claim: string) => isWritable(claims[claim]);
   const other = [...clientClaims, ...organizationClaims].find(isNamed) ?? (isWritable(iss) ? 'iss' : undefined);

@@ -57,7 +57,7 @@ function describeSuggestion(
   return `A guard rejects this token: ${wrong}. For an access token of the same issuer:`;
 }
 
-/** Returns why a guard with suggested options would reject a token before or after its keys are found. A new one would not be expired. */
+/** Returns why a guard with the suggested options would reject the token, other than that it has expired. */
 function whyRejected(
   { text, claims }: ReturnType<typeof decodePasted>,
   rules: CheckedOptions,

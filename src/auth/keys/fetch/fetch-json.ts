@@ -9,9 +9,8 @@ import { createRequest, type DocumentKind } from './request.ts';
 const maxDocumentBytes = 1024 * 1024;
 
 /**
- * Returns the JSON at `url`. The response must have the status 200, must not be redirected or compressed, and is limited to
- * 1 MiB.
- * @throws {FetchError} for any other response, for no response, and once `signal` is aborted, even if `fetch` ignores the signal
+ * Returns the JSON at `url`. The response must have the status 200, at most 1 MiB, and no compression.
+ * @throws {FetchError} for any other response or none, and once `signal` is aborted, even if `fetch` ignores that
  */
 export async function fetchJson(fetch: Fetch, url: string, kind: DocumentKind, signal: AbortSignal): Promise<unknown> {
   const aborted = new Promise<never>((_, reject) => {
@@ -88,8 +87,8 @@ const words: readonly (readonly [words: RegExp, cause: string])[] = [
 ];
 
 /**
- * Returns why `fetch` had no response: the code that Bun gives to the error, and Node to its cause, or the corresponding code
- * for Deno. For a certificate, Deno gives a word such as `UnknownIssuer`. The text of an error is never returned.
+ * Returns why `fetch` had no response: the code of the error in Bun, of its cause in Node.js, or what corresponds in
+ * Deno, whose word for a certificate is such as `UnknownIssuer`. The text of an error is never returned.
  */
 function noResponse(error: unknown): Pick<FetchFault, 'failure' | 'cause'> {
   for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth += 1) {

@@ -8,7 +8,7 @@ import { isLoopbackHost, parseUrl } from '../../values/url.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns the host of the proxy, without credentials, or undefined if the request goes to the issuer itself or nothing is known. */
+/** Returns the host of the proxy without credentials; undefined if there is none, or if that is unknown. */
 export function proxyOf(url: string, environment: Environment = readEnvironment()): string | undefined {
   const { protocol, hostname, port } = new URL(url);
   const read = (name: string) => environment[name] || environment[name.toUpperCase()] || undefined;

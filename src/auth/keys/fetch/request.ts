@@ -5,7 +5,7 @@ import { isLoopbackHost } from '../../values/url.ts';
  * What its response must be is decided in fetch-json.ts.
  */
 
-/** What is asked for. Some servers return 406 unless a request accepts their media type of key sets (RFC 7517 §8.5.1). */
+/** What is asked for. Some servers return 406 unless the media type of key sets is accepted (RFC 7517 §8.5.1). */
 export type DocumentKind = 'key set' | 'metadata';
 
 const accepted: Readonly<Record<DocumentKind, string>> = {
@@ -45,7 +45,7 @@ export function createRequest(url: string, kind: DocumentKind, signal: AbortSign
     ...(client && { client }),
     // Bun only. Bun would decompress the body before its bytes can be counted.
     ...{ decompress: false },
-    // Bun only. NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the verification of certificates, without a warning as in Node.js.
+    // Bun only. NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the verification of certificates, there without a warning.
     ...{ tls: { rejectUnauthorized: true } },
     // Bun only. A proxy named in the environment cannot reach the loopback interface of this machine.
     ...(isLoopbackHost(new URL(url).hostname) && { proxy: false }),
