@@ -5,6 +5,7 @@ import { browserForTests, faultsOf } from '../support/documentation-page.ts';
 import { startedFor } from '../support/fixture.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken, signingKeys, type TokenOverrides } from '../support/mint.ts';
+import { isNight } from '../support/node-versions.ts';
 import { root } from '../support/repository.ts';
 import { base, dist, serveSite } from '../support/site.ts';
 
@@ -126,12 +127,13 @@ describe('the page /explain', () => {
   });
 
   const phone = { viewport: { width: 390, height: 844 } };
-  test.each([
-    ['a desktop, light', { colorScheme: 'light' }],
+  const looks = [
     ['a desktop, dark', { colorScheme: 'dark' }],
     ['a phone, light', { colorScheme: 'light', ...phone }],
+    ['a desktop, light', { colorScheme: 'light' }],
     ['a phone, dark', { colorScheme: 'dark', ...phone }],
-  ] as const)('is accessible and fits on %s', async (_name, options) => {
+  ] as const;
+  test.each(isNight ? looks : looks.slice(0, 2))('is accessible and fits on %s', async (_name, options) => {
     const page = await open(options);
     const faults = await faultsOf(page.page, 'empty', '.explain');
     await page.field('Access token').fill(mintToken(page.issuer.url, { claims: { aud: ['a', 'x'.repeat(200)] } }));

@@ -29,11 +29,13 @@ const inWorkerd: Start = (command, port) => {
   return runWorker(`${folder()}/${file}`, { ...Object.fromEntries(variables), PORT: port });
 };
 
-/** By day, the runtime for which a page is written, and another for those that have several. */
+/** By day, the runtime for which a page is written: the examples run on the others. */
 const rows: readonly (readonly [page: string, tab: string | undefined, start: Start])[] = [
   ...['express', 'fastify', 'koa', 'mcp'].map((page) => [page, 'Node.js 22.18 or later', inShell] as const),
-  ...['elysia', 'hono', 'fetch'].flatMap((page) => ['Bun', 'Node.js'].map((tab) => [page, tab, inShell] as const)),
-  ...(isNight ? ['elysia', 'hono', 'fetch'].map((page) => [page, 'Deno', inShell] as const) : []),
+  ['elysia', 'Bun', inShell],
+  ...['hono', 'fetch'].map((page) => [page, 'Node.js', inShell] as const),
+  ...(isNight ? ['hono', 'fetch'].flatMap((page) => ['Bun', 'Deno'].map((tab) => [page, tab, inShell] as const)) : []),
+  ...(isNight ? ['Node.js', 'Deno'].map((tab) => ['elysia', tab, inShell] as const) : []),
   ...(isNight ? ['express', 'fastify', 'koa', 'mcp'].map((page) => [page, 'Bun', inShell] as const) : []),
   ['nestjs', undefined, inShell],
   ['workers', undefined, inWorkerd],

@@ -16,7 +16,7 @@ describe.each([
 ])(
   'a Worker with keys of one second, trusted for %d more, and an issuer that takes 0.7 seconds (looked up: %p)',
   (stale, isLookedUp) => {
-    test('accepts each of 20 requests within the default time limit of a fetch, four of them by a new key', async () => {
+    test.concurrent('accepts each of 20 requests within the default time limit of a fetch, four of them by a new key', async () => {
       const keys = signingKeys();
       await using issuer = serve(async () => {
         await Bun.sleep(700);

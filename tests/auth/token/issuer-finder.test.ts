@@ -141,15 +141,17 @@ describe('a function as issuer', () => {
     ['a rejected promise', () => Promise.reject(new Error('secret')), /issuer failed, or/],
     ['a thenable that throws', () => thenable(() => secret()), /issuer failed, or/],
   ])('that returns %s is a 503, with one warning', async (_, find, message) => {
-    const { clock, fake, reasonFor, fetched, asked } = setUp();
+    const { clock, fake, check, fetched, asked } = setUp();
     fake.by = find;
+    const token = tokenFrom(a);
+    const reason = async () => (await check(token)).reason;
     // A failure is remembered for two seconds, however many requests name the issuer.
-    for (let turn = 0; turn < 300; turn += 1) expect(await reasonFor(a)).toBe('issuer_unavailable');
+    for (let turn = 0; turn < 300; turn += 1) expect(await reason()).toBe('issuer_unavailable');
     expect(asked).toEqual([a]);
     clock.pause(1_999);
-    expect([await reasonFor(a), asked.length]).toEqual(['issuer_unavailable', 1]);
+    expect([await reason(), asked.length]).toEqual(['issuer_unavailable', 1]);
     clock.pause(1);
-    expect([await reasonFor(a), asked.length]).toEqual(['issuer_unavailable', 2]);
+    expect([await reason(), asked.length]).toEqual(['issuer_unavailable', 2]);
     expect([warn.mock.calls, fetched]).toEqual([[[expect.stringMatching(message)]], []]);
   });
 
