@@ -1,9 +1,21 @@
-import { expect, test } from 'bun:test';
+import { afterAll, expect, setSystemTime, test } from 'bun:test';
 import { startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
 import { mcpRows } from '../../src/probe/requests/mcp.ts';
+import { mcpTokenRows } from '../../src/probe/requests/mcp-tokens.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
-import { goodMcp, plantedMcp } from './servers/mcp.ts';
+import { goodMcp, plantedMcp, streamingMcp } from './servers/mcp.ts';
 import { audience, type Planted, rightServer, scope } from './servers/server.ts';
+
+const rows = [...mcpRows, ...mcpTokenRows];
+/** Time passes only while the probe waits for it, and a server then does what is due. */
+const clock = {
+  now: () => Date.now(),
+  async sleep(ms: number) {
+    setSystemTime(Date.now() + ms);
+    await new Promise((done) => setTimeout(done, 20));
+  },
+};
+afterAll(() => void setSystemTime());
 
 const ping = { method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' };
 
@@ -13,18 +25,61 @@ async function verdictsOf(server: Planted, only: string, profile?: 'mcp') {
   const { right, parts } = rightServer(issuer, audience);
   const targets = [{ url: `${audience}/reports`, scope, ...ping }];
   const options = { issuer: issuer.issuer, only: [only], profile, targets };
-  const report = await runProbe({ ...options, fetch: async (request) => server(request, right, parts) }, issuer.server);
+  const report = await runProbe(
+    { ...options, fetch: async (request) => server(request, right, parts) },
+    issuer.server,
+    clock,
+  );
   await issuer.server.close();
   return report.rows.flatMap(({ id, verdict }) => (id.startsWith('mcp-') ? [`${id} ${verdict}`] : []));
 }
 
-test.each(mcpRows)('$id fails a server with its fault', async ({ id, level }) => {
+test.each(rows)('$id fails a server with its fault', async ({ id, level }) => {
   const verdict = level === 'must' ? 'failed' : 'warning';
   expect(await verdictsOf(plantedMcp[id], id, 'mcp')).toEqual([`${id} ${verdict}`]);
 });
 
 test('the rows of MCP clients pass a server that keeps their rules', async () =>
-  expect(await verdictsOf(goodMcp, 'mcp', 'mcp')).toEqual(mcpRows.map(({ id }) => `${id} passed`)));
+  expect(await verdictsOf(goodMcp, 'mcp', 'mcp')).toEqual(rows.map(({ id }) => `${id} passed`)));
 
-test('a run without the profile has no rows of MCP clients', async () =>
-  expect(await verdictsOf(goodMcp, 'mcp')).toEqual([]));
+test('mcp-stream-end passes a stream that ends with its token', async () =>
+  expect(await verdictsOf(streamingMcp, 'mcp-stream-end', 'mcp')).toEqual(['mcp-stream-end passed']));
+
+test('rows of MCP clients that are named without the profile are a mistake', async () => {
+  await expect(verdictsOf(goodMcp, 'mcp')).rejects.toThrow('mcp has rows of the profile mcp only');
+  await expect(verdictsOf(goodMcp, 'no-token-mcp')).rejects.toThrow('which must be named too');
+  expect(await verdictsOf(goodMcp, 'no-token')).toEqual([]);
+});
+
+const endpoint = 'https://api.invalid/mcp';
+const wellKnown = 'https://api.invalid/.well-known/oauth-protected-resource';
+
+/** What each client makes of `resource`, read in its sources. */
+test.each<[row: string, what: string, url: string, at: string, isNamed: boolean, resource: string, verdict: string]>([
+  ['sdk', 'the origin', endpoint, `${wellKnown}/mcp`, true, 'https://api.invalid', 'passed'],
+  ['sdk', 'a slash at the end', endpoint, `${wellKnown}/mcp`, true, `${endpoint}/`, 'failed'],
+  ['sdk', 'a path that begins alike', `${endpoint}s`, `${wellKnown}/mcps`, true, endpoint, 'failed'],
+  ['vscode', 'the URL', endpoint, `${wellKnown}/mcp`, true, 'HTTPS://API.invalid:443/mcp', 'passed'],
+  ['vscode', 'the URL without its query', `${endpoint}?a=1`, `${wellKnown}/mcp`, true, endpoint, 'warning'],
+  ['vscode', 'the URL with its query', `${endpoint}?a=1`, `${wellKnown}/mcp`, true, `${endpoint}?a=1`, 'passed'],
+  ['vscode', 'the URL at the root, to which the challenge leads', endpoint, wellKnown, true, endpoint, 'passed'],
+  ['vscode', 'the URL at the root', endpoint, wellKnown, false, endpoint, 'warning'],
+  ['vscode', 'the origin at the root', endpoint, wellKnown, false, 'https://api.invalid', 'passed'],
+  ['vscode', 'the origin at the path', endpoint, `${wellKnown}/mcp`, true, 'https://api.invalid', 'warning'],
+  ['gemini', 'the URL without its query', `${endpoint}?a=1`, `${wellKnown}/mcp`, true, endpoint, 'passed'],
+  ['gemini', 'an origin without a slash', 'https://api.invalid/', wellKnown, true, 'https://api.invalid', 'warning'],
+])('mcp-resource-%s judges %s', async (row, _, url, at, isNamed, resource, verdict) => {
+  const fetch = (request: Request) => {
+    if (request.url === at) return Response.json({ resource });
+    if (request.url.startsWith(wellKnown)) return new Response(null, { status: 404 });
+    const parameter = isNamed ? ` resource_metadata="${at}"` : '';
+    return new Response(null, { status: 401, headers: { 'www-authenticate': `Bearer${parameter}` } });
+  };
+  const report = await runProbe({
+    only: [`mcp-resource-${row}`],
+    profile: 'mcp',
+    targets: [{ url, method: 'POST' }],
+    fetch,
+  });
+  expect(report.rows.find(({ id }) => id.startsWith('mcp'))?.verdict).toBe(verdict as 'passed');
+});

@@ -12,12 +12,16 @@ export interface Sent {
   readonly url: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: string | undefined;
+  /** How long the body of the response may take. Defaults to two seconds. */
+  readonly bodyMs?: number | undefined;
 }
 /** A response whose body is as long as was allowed, or shorter. */
 export interface Raw {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  /** Whether the body has ended by itself. */
+  readonly isEnded?: boolean;
 }
 /** Sends a request and reads at most so much of the response. Rejects if there is none. */
 export type Transmit = (sent: Sent, signal: AbortSignal, maxLength: number) => Promise<Raw>;
@@ -33,7 +37,7 @@ export const overNetwork: Transmit = async (sent, signal, maxLength) => {
   try {
     return await new Promise((done, fail) => {
       if (signal.aborted) return fail(signal.reason);
-      agent.dispatch(optionsOf(sent), receiving(done, fail, signal, maxLength));
+      agent.dispatch(optionsOf(sent), receiving(done, fail, signal, { maxLength, ...sent }));
     });
   } finally {
     await agent.destroy();
@@ -56,7 +60,7 @@ function receiving(
   done: (response: Raw) => void,
   fail: (why: unknown) => void,
   signal: AbortSignal,
-  maxLength: number,
+  { maxLength, bodyMs = bodyTimeoutMs }: { readonly maxLength: number } & Pick<Sent, 'bodyMs'>,
 ): Dispatcher.DispatchHandler {
   const decoder = new TextDecoder();
   let [text, status] = ['', 0];
@@ -66,10 +70,10 @@ function receiving(
   const end = () => abort(new Error(tooLate));
   let timer = setTimeout(end, responseTimeoutMs);
   signal.addEventListener('abort', end);
-  const settle = (why?: unknown) => {
+  const settle = (why?: unknown, isEnded = false) => {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);
-    if (status > 0) done({ status, headers, text });
+    if (status > 0) done({ status, headers, text, isEnded });
     else fail(why);
   };
   return {
@@ -86,13 +90,13 @@ function receiving(
       if (received < 200) return;
       [status, headers] = [received, headersFrom(given)];
       clearTimeout(timer);
-      timer = setTimeout(end, bodyTimeoutMs);
+      timer = setTimeout(end, bodyMs);
     },
     onResponseData(_, chunk) {
       text += decoder.decode(chunk, { stream: true });
       if (text.length > maxLength) end();
     },
-    onResponseEnd: () => settle(),
+    onResponseEnd: () => settle(undefined, true),
     onResponseError: (_, why) => settle(why),
   };
 }

@@ -60,7 +60,7 @@ export function createSender({
   ...others
 }: SenderOptions = {}) {
   const { maxLength = 65_536, signal = new AbortController().signal, network = overNetwork, clock = realTime } = others;
-  const transmit = fetch ? intoFunction(fetch) : network;
+  const transmit = fetch ? intoFunction(fetch, clock) : network;
   let [count, nextAt, stopped] = [0, 0, undefined as string | undefined];
   /** How many responses were server errors, and how many of the last ones nothing or a limit. */
   const failures = { errors: 0, silent: 0, limited: 0, lost: 0 };
@@ -143,20 +143,21 @@ function secondsIn(value: string | null, nowMs: number): number {
 
 const nothing = (words: string): Received => ({ status: 0, headers: new Headers(), text: '', words });
 
-function withWords({ status, headers, text }: Raw): Received {
+function withWords(raw: Raw): Received {
+  const { status, headers } = raw;
   const challenges = challengesIn(headers.get('www-authenticate')) ?? [];
   // An error code helps; anything else could be a secret.
   const named = challenges.map(({ scheme, parameters }) => {
     const error = parameters.find(([name, value]) => name === 'error' && /^\w{1,50}$/.test(value))?.[1];
     return error === undefined ? scheme : `${scheme} error="${error}"`;
   });
-  return { status, headers, text, words: printable([status, named.join(', ')].join(' ').trim()) };
+  return { ...raw, words: printable([status, named.join(', ')].join(' ').trim()) };
 }
 
 /** Calls the application. What comes in time counts, even if the body never ends. */
 const intoFunction =
-  (fetch: Handler): Transmit =>
-  async ({ method, url, headers, body }, _, maxLength) => {
+  (fetch: Handler, clock: Clock): Transmit =>
+  async ({ method, url, headers, body, bodyMs }, signal, maxLength) => {
     const given = new Headers();
     // A value that no header can have is not sent.
     for (const [name, value] of headers) given.append(name, value);
@@ -168,11 +169,14 @@ const intoFunction =
       const decoder = new TextDecoder();
       for await (const chunk of response.body ?? []) {
         text += decoder.decode(chunk, { stream: true });
-        if (text.length > maxLength) return;
+        if (text.length > maxLength) return false;
       }
+      return true;
     };
-    await inTime(bodyTimeoutMs, read()).catch(() => {});
-    return { status: response.status, headers: response.headers, text };
+    const whole = read().catch(() => false);
+    const late = async () => void (await clock.sleep(bodyMs ?? 0, signal));
+    const isEnded = await (bodyMs === undefined ? inTime(bodyTimeoutMs, whole) : Promise.race([whole, late()]));
+    return { status: response.status, headers: response.headers, text, isEnded: isEnded === true };
   };
 
 /** Resolves to undefined after a time. */

@@ -16,7 +16,7 @@ const upgrade: Attempt = {
 };
 
 /** A request of JSON-RPC, as MCP clients send it, whatever the method of the target. */
-const call = (...methods: readonly string[]): Attempt => {
+export const call = (...methods: readonly string[]): Attempt => {
   const clientInfo = { name: 'protected-api-probe', version: '1' };
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
   const calls = methods.map((method, at) => ({ jsonrpc: '2.0', id: at + 1, method, params }));

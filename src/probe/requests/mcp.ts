@@ -1,3 +1,4 @@
+import { parameterOf } from '../http/challenges.ts';
 import { metadataUrls } from '../http/resource-metadata.ts';
 import { at } from '../row/changes.ts';
 import type { Answer, Attempt, Finding, Trial } from '../row/row.ts';
@@ -62,11 +63,12 @@ const isAbove = (named: string, { url }: Trial) => {
   const isLonger = above.pathname.length > below.pathname.length;
   return above.origin === below.origin && !isLonger && folder(below.pathname).startsWith(folder(above.pathname));
 };
-/** The origin is right for the metadata at the root. */
-const isSame = (named: string, { url, metadataUrl }: Trial) => {
-  const { origin, pathname } = new URL(url);
+/** VS Code compares with the query. At the root it expects the origin, unless a challenge leads there. */
+const isSame = (named: string, { url, metadataUrl, bare }: Trial) => {
+  const { origin, href } = new URL(url);
   const isRoot = metadataUrl === metadataUrls(url).at(-1);
-  return new URL(named).href === new URL(isRoot ? origin : origin + pathname).href;
+  const isTold = parameterOf(bare.headers.get(challenge), 'resource_metadata') === metadataUrl;
+  return (!isRoot || isTold ? [href] : []).concat(isRoot ? new URL(origin).href : []).includes(new URL(named).href);
 };
 const isExact = (named: string, { url }: Trial) => {
   const { origin, pathname } = new URL(url);
@@ -95,13 +97,15 @@ export const mcpRows = requests(
       sent: 'a request for the metadata at the path form',
       ...form(0),
       rule: 'RFC 9728 §3.1, §3.2',
-      remedy: 'Answer 404 where there is nothing: clients of both SDKs stop at an error, a page or a redirect',
+      remedy:
+        'Answer 404 where there is nothing: clients of both TypeScript SDKs stop at a page, and at most errors of the server',
     },
     'metadata-root': {
       sent: 'a request for the metadata at the root form',
       ...form(1),
       rule: 'RFC 9728 §3.1, §3.2',
-      remedy: 'Answer 404 where there is nothing: clients of both SDKs stop at an error, a page or a redirect',
+      remedy:
+        'Answer 404 where there is nothing: clients of both TypeScript SDKs stop at a page, and at most errors of the server',
     },
     'resource-sdk': {
       sent: 'a request for the metadata',
@@ -114,14 +118,16 @@ export const mcpRows = requests(
       ...resource('the URL as resource, or its origin if the metadata are at the root', isSame),
       rule: 'RFC 9728 §3.3',
       level: 'should',
-      remedy: 'Name the URL of the endpoint as resource: VS Code refuses another one',
+      remedy:
+        'Name the URL of the endpoint as resource: for another one, VS Code logs in at the origin of the server instead',
     },
     'resource-gemini': {
       sent: 'a request for the metadata',
       ...resource('the URL as resource, letter for letter', isExact),
       rule: 'RFC 9728 §3.3',
       level: 'should',
-      remedy: 'Name the URL of the endpoint as it is written: gemini-cli compares the text',
+      remedy:
+        'Name the URL of the endpoint without its query: gemini-cli compares the text, with a slash after a bare host',
     },
     'challenge-post': {
       sent: 'POST without a token',
@@ -151,18 +157,20 @@ export const mcpRows = requests(
     'challenge-readable': {
       sent: 'no token',
       ...sending('a challenge that begins with Bearer, with resource_metadata="URL"', none, isReadable, challenge),
-      remedy: 'Write Bearer first, and resource_metadata in quotes: clients of TypeScript SDK 1.x read no other scheme',
+      remedy:
+        'Write Bearer first: clients of TypeScript SDK 1.x read no other scheme. Write resource_metadata in quotes, for gemini-cli',
     },
     'bad-token': {
       sent: 'text that is not a token',
       ...sending('401', garbage, ({ status }) => status === 401),
-      remedy: 'Answer 401: clients of both SDKs log in again for it, and stop at 400, 403 or 500',
+      remedy: 'Answer 401: clients of the TypeScript and Python SDKs log in again for it, and stop at 400, 403 or 500',
     },
     'expired-token': {
       sent: 'a token that has expired',
       ...sending('401', { token: at('exp', -3600)[0] ?? {} }, ({ status }) => status === 401),
       needs: 'issuer',
-      remedy: 'Answer 401: clients of both SDKs refresh their token for it, and stop at 400, 403 or 500',
+      remedy:
+        'Answer 401: for it, TypeScript SDKs refresh their token, and that of Python logs in. All stop at 400, 403 and 500',
     },
     stream: {
       sent: 'GET with a good token for an event stream',
@@ -176,7 +184,8 @@ export const mcpRows = requests(
       ),
       rule: 'MCP, Streamable HTTP',
       needs: 'token',
-      remedy: 'Answer 405 if there is no stream: clients of both SDKs report an error for anything else',
+      remedy:
+        'Answer 405 if there is no stream: both TypeScript SDKs report an error for anything else, and VS Code tries on',
     },
     origin: {
       sent: 'a good token from a page of an origin that nobody knows',

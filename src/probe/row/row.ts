@@ -26,6 +26,8 @@ export interface Attempt {
   /** Added to the query of the URL. */
   readonly query?: string;
   readonly body?: string;
+  /** How long the body of the response may take. Defaults to two seconds. */
+  readonly bodyMs?: number;
 }
 
 /** What came back, and what it means. */

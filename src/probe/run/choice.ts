@@ -27,11 +27,21 @@ export function idsOf(name: string): readonly string[] {
 /** Returns the rows that are named, as far as the depth goes: quick has only those for which what they need is given. */
 export function chosenRows(options: ProbeOptions, given = givenBy(options)): readonly Row[] {
   const { only = [''], skip = [], profile } = options;
+  for (const name of only) requireProfile(name, profile);
   const [wanted, unwanted] = [only.flatMap(idsOf), skip.flatMap(idsOf)];
   const named = allRows.filter(
     ({ id, onlyIn = profile }) => onlyIn === profile && wanted.includes(id) && !unwanted.includes(id),
   );
   return within(named, depthOf(options), given);
+}
+
+/** Without rows, a run would send its controls only, and find nothing. */
+function requireProfile(name: string, profile: ProbeOptions['profile']): void {
+  const named = allRows.filter(({ id }) => idsOf(name).includes(id));
+  if (named.length > 0 && named.every(({ onlyIn = profile }) => onlyIn !== profile))
+    throw new TypeError(
+      `Cannot probe: ${name} has rows of the profile ${named[0]?.onlyIn} only, which must be named too`,
+    );
 }
 
 /** Chooses rows within the limit of a depth, and keeps their order. */

@@ -54,7 +54,12 @@ function sending(target: Target, base: () => Base, sender: Sender, state: State)
           ];
     const others = headers.map(([name, value]) => [name, filled(value)] as const);
     const once = async () =>
-      judge(await sender.send({ id: state.row, method, url, headers: [...credentials(), ...others], body }));
+      judge(
+        await sender.send({
+          ...{ id: state.row, method, url, headers: [...credentials(), ...others], body },
+          bodyMs: attempt.bodyMs,
+        }),
+      );
     const before = state.nonce;
     const answer = await once();
     // A client of RFC 9449 repeats a request with the nonce that it was given (§8, §9).

@@ -1,10 +1,23 @@
+import { decodeJwt } from 'jose';
 import type { mcpRows } from '../../../src/probe/requests/mcp.ts';
-import { adding, at, credentials, header, isMetadata, publishing, refusal, refusing, tokenOf } from './faults.ts';
+import type { mcpTokenRows } from '../../../src/probe/requests/mcp-tokens.ts';
+import {
+  adding,
+  at,
+  bearer,
+  credentials,
+  header,
+  isMetadata,
+  publishing,
+  refusal,
+  refusing,
+  tokenOf,
+} from './faults.ts';
 import { audience, type Planted } from './server.ts';
 
 // For each rule of MCP clients, a server that fails it, and one that keeps them all.
 
-export type McpRow = (typeof mcpRows)[number]['id'];
+export type McpRow = (typeof mcpRows | typeof mcpTokenRows)[number]['id'];
 
 const metadataUrl = `${audience}/.well-known/oauth-protected-resource`;
 const allowed = {
@@ -19,7 +32,11 @@ export const goodMcp: Planted = async (request, right, parts) => {
   const isBare = credentials(request) === undefined;
   if (!isBare && (header(request, 'origin') ?? header(request, 'host'))) return refusal(403);
   const response = await right(request);
+  const session = header(request, 'mcp-session-id');
+  const { sub } = response.ok ? decodeJwt(tokenOf(request)) : {};
+  if (response.ok && session !== undefined && session !== sub) return refusal(404);
   if (response.ok && request.method !== 'POST') return refusal(405);
+  if (response.ok && session === undefined) response.headers.set('mcp-session-id', String(sub));
   const told = response.headers.get('www-authenticate')?.replace(metadataUrl, `${metadataUrl}/reports`);
   if (told !== undefined) response.headers.set('www-authenticate', told);
   return adding(allowed, () => true)(request, () => response, parts);
@@ -35,6 +52,23 @@ const isBare = (method: string) => (request: Request) =>
 const isPath = (request: Request) => at(request).pathname.endsWith('oauth-protected-resource/reports');
 const isRoot = (request: Request) => at(request).pathname.endsWith('oauth-protected-resource');
 const shell = () => new Response('<html>', { headers: { 'content-type': 'text/html' } });
+/** Responds to GET with a stream of events, which ends with its token or never. */
+const streaming = (ends: boolean): Planted =>
+  but(async (request, right) => {
+    if (request.method !== 'GET' || isMetadata(request)) return right(request);
+    const accepted = await right(new Request(request.url, { method: 'POST', headers: request.headers }));
+    if (!accepted.ok) return accepted;
+    const body = new ReadableStream({
+      async start(controller) {
+        const { exp = 0 } = decodeJwt(tokenOf(request));
+        while (ends && exp * 1000 > Date.now()) await new Promise((done) => setTimeout(done, 1));
+        if (ends) controller.close();
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  });
+/** A server that is right, and has streams. */
+export const streamingMcp = streaming(true);
 const withoutCors = answeringWith((response) => response.headers.delete('access-control-expose-headers'));
 
 function answeringWith(change: (response: Response) => void): Planted {
@@ -84,4 +118,14 @@ export const plantedMcp: Readonly<Record<McpRow, Planted>> = {
     () => refusal(401),
   ),
   'mcp-exposed': withoutCors,
+  'mcp-session': but((request, right) => {
+    const headers = new Headers(request.headers);
+    // Whoever sends a session has it.
+    if (headers.has('mcp-session-id')) headers.set('mcp-session-id', String(decodeJwt(tokenOf(request)).sub));
+    return right(new Request(request, { headers }));
+  }),
+  'mcp-tool-scope': but(
+    refusing((refused) => (refused.status === 403 ? refusal(403, bearer('error="insufficient_scope"')) : refused)),
+  ),
+  'mcp-stream-end': streaming(false),
 };
