@@ -83,11 +83,11 @@ async function declare(name: Package, outDir: string): Promise<void> {
 
 /**
  * What is read on the site: pictures, pages for operators, for one issuer, and for a decision that an installed package no longer
- * needs. The declarations have the text of the settings.
+ * needs. The declarations have the text of the settings, and llms.txt lists the pages.
  */
 const isOnSite = (path: string) =>
   /^public\/|^(?:issuers|migration)\/(?!index)|^guides\/(?:probe|forward-auth)$/.test(path) ||
-  /^(?:explain|settings|standards|comparison|security|operations|upgrade|migration\/index)$/.test(path);
+  /^(?:index|explain|settings|standards|comparison|security|operations|upgrade|migration\/index)$/.test(path);
 
 /** Writes the pages that people and language models need to write code without a network. Other links lead to the site. */
 async function writePages(pagesDir: string): Promise<void> {

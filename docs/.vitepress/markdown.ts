@@ -74,7 +74,8 @@ function labelCells(tokens: ReturnType<Markdown['parse']>): void {
     if (token.type === 'th_open') head.push(tokens[index + 1]?.content.replaceAll('`', '') ?? '');
     if (token.type === 'td_open') {
       token.attrSet('data-label', head[column] ?? '');
-      widths[column] = Math.max(widths[column] ?? 0, tokens[index + 1]?.content.length ?? 0);
+      const shown = tokens[index + 1]?.content.replaceAll(/\]\([^)]*\)/g, '') ?? '';
+      widths[column] = Math.max(widths[column] ?? 0, shown.length);
       column += 1;
     }
     if (token.type === 'table_close' && widths.length > 2 && widths.reduce((sum, width) => sum + width, 0) > widestRow)

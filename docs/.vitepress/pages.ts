@@ -87,7 +87,7 @@ export const withTabs = (page: string): string =>
       const commands = [`npm install ${names}`, `pnpm add ${names}`, `yarn add ${names}`, `bun add ${names}`];
       return tabs(commands.map((command) => `\`\`\`sh [${command.split(' ')[0]}]\n${command}\n${rest}\`\`\``));
     })
-    .replaceAll(/(?:^```\w+ \[.+?\]\n.*?^```\n\n){2,}/gms, (blocks) => `${tabs([blocks.trim()])}\n\n`)
+    .replaceAll(/(?:^```\w+ \[.+\]\n(?:(?!```).*\n)*```\n\n){2,}/gm, (blocks) => `${tabs([blocks.trim()])}\n\n`)
     .replaceAll(/(?<=^#+ .*Save this as `([^`\n]+)`\n\n```\w+)(?=\n)/gm, (_, file) => ` file=${file}`)
     .replaceAll(/^```dotenv\n(.*?^```)\n\n```ts fragment\n(.*?^```)$/gms, (_, settings, options) =>
       tabs([`\`\`\`dotenv [Settings]\n${settings}`, `\`\`\`ts [Options]\n${options}`]),

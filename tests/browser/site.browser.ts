@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { browserForTests } from '../support/documentation-page.ts';
 import { isNight } from '../support/node-versions.ts';
-import { serveSite, sitePages } from '../support/site.ts';
+import { base, serveSite, sitePages } from '../support/site.ts';
 
 /** Run in the page: what a reader would have to scroll sideways for. */
 const hidden = `[...document.querySelectorAll('.vp-doc pre, .vp-doc table, html')]
@@ -21,6 +21,14 @@ test('every page of the site has a description of its own, and a picture', async
     const [, picture = ''] = /<meta property="og:image" content="https:\/\/[^/]*([^"]*)"/.exec(html) ?? [];
     expect((await fetch(new URL(picture, site.url))).status, path).toBe(200);
   }
+});
+
+test('llms.txt of the site names pages that exist, as Markdown', async () => {
+  await using site = serveSite();
+  const list = await (await fetch(new URL(`${base}llms.txt`, site.url))).text();
+  const named = Array.from(list.matchAll(/\]\(https:\/\/[^/]*([^)]*)\)/g), ([, path = '']) => path);
+  expect(named.length).toBeGreaterThan(80);
+  for (const path of named) expect(await (await fetch(new URL(path, site.url))).text(), path).toStartWith('# ');
 });
 
 // Where a narrow page hides nothing, a wide one has more room.

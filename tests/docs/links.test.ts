@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { llmsText, sections, site, standalone } from '../../docs/.vitepress/pages.ts';
+import { llmsText, readPage, sections, site, standalone, withTabs } from '../../docs/.vitepress/pages.ts';
 import { pages, readText, root } from '../support/repository.ts';
 
 /** Returns the anchors that GitHub gives to the headings of a page. */
@@ -34,6 +34,16 @@ test('readers without the site are led to its form, and see no component', () =>
   expect(standalone('explain')).toContain(`The form is at ${site}explain.`);
 });
 
+test('tabs hold no other tabs', () => {
+  for (const page of Object.values(sections).flat()) {
+    const marks =
+      withTabs(readPage(page))
+        .match(/^:::.*$/gm)
+        ?.join('\n') ?? '';
+    expect(marks, page).toMatch(/^(?:::: code-group\n:::\n?)*$/);
+  }
+});
+
 test('the list of pages begins with the quick reference, and has each page once, with a description', () => {
   const [introduction = '', ...lists] = llmsText('').split(/^## /m);
   expect(introduction).toContain('](quick-reference.md)');
@@ -55,6 +65,19 @@ test('each start page has one request, and leads to the page with all three', as
     // A call of a tool has responses of its own.
     if (page !== 'start/mcp') expect(text).toContain('](try-it.md)');
   }
+});
+
+test('no command on a page has a variable between single quotes, where a shell leaves it as it is', async () => {
+  const commands = (await Promise.all(pages.map(readText))).flatMap((text) =>
+    Array.from(text.matchAll(/^ *```sh[^\n]*\n(.*?)^ *```$/gms), ([, block = '']) => block.split('\n')).flat(),
+  );
+  expect(commands.length).toBeGreaterThan(100);
+  const quoted = (line: string) =>
+    line
+      .replaceAll(/"[^"]*"/g, '')
+      .split("'")
+      .filter((_, index) => index % 2 === 1);
+  expect(commands.filter((line) => quoted(line).some((text) => /\$[A-Z]/.test(text)))).toEqual([]);
 });
 
 test('docs/guides/revocation.md needs at most 1,200 tokens for its option', async () => {

@@ -51,6 +51,16 @@ describe('the package, installed from its tarball', () => {
 
   test('takes at most 200 kB, packed', async () => expect(Bun.file(await packed()).size).toBeLessThanOrEqual(200_000));
 
+  test('has docstrings in the declarations of what doors export, and none in JavaScript', async () => {
+    const declared = await Bun.file(inPackage('dist/types.d.ts')).text();
+    for (const option of ['issuer', 'isRevoked', 'clockToleranceSeconds'])
+      expect(declared).toMatch(new RegExp(`\\*/\\n +readonly ${option}\\??:`));
+    for (const file of ['guard/guard', 'elysia/plugins', 'issuer/test-issuer'])
+      expect(await Bun.file(inPackage(`dist/${file}.d.ts`)).text()).toContain('*/\nexport declare function');
+    for (const name of new Bun.Glob('**/*.js').scanSync(inPackage('dist')))
+      expect(await Bun.file(inPackage('dist', name)).text(), name).not.toMatch(/^ *\/\*\*/m);
+  });
+
   test('holds the pages that its list names', async () => {
     const list = await Bun.file(inPackage('docs/llms.txt')).text();
     const named = Array.from(list.matchAll(/\]\(([^)]*)\)/g), ([, page = '']) => page);
