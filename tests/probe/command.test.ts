@@ -105,6 +105,8 @@ describe('protected-api-probe', () => {
     const wrong = await probeWith(args, '', { CLIENT_SECRET: 'loud' });
     const stderr = 'Cannot get a token: the token endpoint responded with 401 invalid_client\n';
     expect(wrong).toEqual({ status: 2, stdout: '', stderr });
+    const near = await probeWith([...args, '--issuer', `${server.issuer}/`], '', { CLIENT_SECRET: secret });
+    expect(near.stderr).toMatch(/^Cannot get a token: \S+ names the issuer \S+, for --issuer \S+\n$/);
     await server.close();
   });
 
@@ -210,7 +212,30 @@ describe('protected-api-probe', () => {
   test.each([
     ['no URL', [], 'Cannot probe: targets must name'],
     ['no http URL', ['api.example.com'], 'Cannot read flags: a target must be'],
-    ['an unknown flag', ['http://x.test', '--scop'], 'Cannot read flags: see'],
+    [
+      'an unknown flag',
+      ['http://x.test', '--scop'],
+      'Cannot read flags: --scop is no flag, or its value is missing; see',
+    ],
+    ['a flag without its value', ['http://x.test', '--scope'], 'Cannot read flags: --scope is no flag, or its value'],
+    ['a token as a flag', ['http://x.test', '--eyJhbGciOiJSUzI1NiJ9.e30.AA'], 'Cannot read flags: see'],
+    ['an issuer without its client', ['http://x.test', '--issuer', 'https://x.test'], 'Cannot read flags: --issuer is'],
+    [
+      'two issuers',
+      ['http://x.test', '--serve-issuer', '0', '--client-id', 'ci', '--issuer', 'https://x.test'],
+      'Cannot read flags: use either --serve-issuer or --client-id',
+    ],
+    [
+      'a file as a document',
+      ['--openapi', './openapi.json'],
+      'Cannot read flags: --openapi must be an http or https URL',
+    ],
+    [
+      'a document that is not there',
+      ['--openapi', 'http://127.0.0.1:1/openapi.json'],
+      'Cannot read the OpenAPI document: no response: ',
+    ],
+    ['no folder for the report', ['http://127.0.0.1:1', '--junit', 'none/x.xml'], 'Cannot write the file that --junit'],
     ['an unknown row', ['http://x.test', '--only', 'audiense'], 'Cannot probe: no row is called audiense'],
     ['an unknown profile', ['http://x.test', '--profile', 'x'], 'Cannot probe: x is no profile'],
     ['an unknown depth', ['http://x.test', '--depth', 'x'], 'Cannot probe: x is no depth'],

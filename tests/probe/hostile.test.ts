@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createServer } from 'node:http';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { probe } from '../../src/probe/index.ts';
+import { operationsOf } from '../../src/probe/run/openapi.ts';
 import { plan, runProbe } from '../../src/probe/run/probe.ts';
 import type { Verdict } from '../../src/probe/run/result.ts';
 import { isAllowedInMetadata } from '../../src/probe/values/url.ts';
@@ -37,6 +38,59 @@ describe('an OpenAPI document', () => {
       await probe({ openapi: documentOf(...paths), baseUrl, fetch, token: await token(), only: ['control'] });
       expect([...hosts]).toEqual(['api.invalid']);
     },
+  );
+});
+
+/** What documents of other people have, and what an attacker may write. */
+describe('operationsOf()', () => {
+  const security = [{ bearer: [] }];
+  const at = (name: string, more: object) => ({ parameters: [{ name, in: 'path', ...more }] });
+  type Found = readonly [what: string, document: object, path: string | undefined];
+  test.each<Found>([
+    ['a path that is a reference', { paths: { '/a': { $ref: '#/x/a' } }, x: { a: { get: {} } } }, '/a'],
+    [
+      'a reference that no decoder reads',
+      { paths: { '/a/{b}': { get: { parameters: [{ $ref: '#/%E0' }] } } } },
+      '/a/1',
+    ],
+    ['an example of a parameter', { paths: { '/{a}': { get: at('a', { example: 'x/y' }) } } }, '/x%2Fy'],
+    ['a named example', { paths: { '/{a}': { get: at('a', { examples: { b: { value: 7 } } }) } } }, '/7'],
+    ['values of a schema', { paths: { '/{a}': { get: at('a', { schema: { enum: ['red'] } }) } } }, '/red'],
+    ['half a surrogate pair', { paths: { '/{a}': { get: at('a', { example: 'x\ud800' }) } } }, '/x'],
+    ['an object as an example', { paths: { '/{a}': { get: at('a', { example: {} }) } } }, '/1'],
+    [
+      'a parameter that the query must have',
+      { paths: { '/a': { get: { parameters: [{ name: 'q', in: 'query', required: true, example: 'x&y' }] } } } },
+      '/a?q=x%26y',
+    ],
+    [
+      'a server with a variable',
+      { servers: [{ url: '/{v}', variables: { v: { default: 'v2' } } }], paths: { '/a': { get: {} } } },
+      '/v2/a',
+    ],
+    [
+      'an operation for a key',
+      { paths: { '/a': { get: {} } }, components: { securitySchemes: { bearer: { type: 'apiKey' } } } },
+      undefined,
+    ],
+    ['100 KB of braces', { paths: { [`/a${'{'.repeat(100_000)}`]: {}, '/b': { get: {} } } }, '/b'],
+  ])('reads %s', (_, document, path) => {
+    const { targets, notTried } = operationsOf({ security, ...document }, 'https://api.invalid/openapi.json');
+    expect(targets.map(({ url }) => url)).toEqual(path === undefined ? [] : [`https://api.invalid${path}`]);
+    expect(notTried).toHaveLength(path === undefined ? 1 : 0);
+  });
+
+  test('takes linear time for braces', () => {
+    const paths = { [`/${'{a'.repeat(500_000)}`]: { get: {} } };
+    const start = performance.now();
+    operationsOf({ security, paths }, undefined);
+    expect(performance.now() - start).toBeLessThan(10_000);
+  });
+
+  test.each(['javascript:alert(1)', 'file:///etc', 'http://'])('names the fault of the server %s', (url) =>
+    expect(() => operationsOf({ servers: [{ url }], paths: {} }, undefined)).toThrow(
+      'Cannot probe an OpenAPI document',
+    ),
   );
 });
 

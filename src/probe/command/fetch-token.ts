@@ -1,7 +1,8 @@
 import type { Sent } from '../http/network.ts';
 import { readResourceMetadata } from '../http/resource-metadata.ts';
-import { createSender } from '../http/sender.ts';
+import { createSender, type Received } from '../http/sender.ts';
 import { isJsonObject, type Members, parseObject } from '../values/json.ts';
+import { printable } from '../values/text.ts';
 import { isAllowedInMetadata, isSecureUrl } from '../values/url.ts';
 
 // Here a client gets a token by client credentials, from an issuer that the user named: what an API says of itself never decides
@@ -52,16 +53,22 @@ export async function discoverToken(url: string, { id, secret, scope, issuer, he
 }
 
 /** Reads the metadata of an issuer that name it, so that no other one gets the secret (RFC 8414 §3.3). */
-async function metadataOf(issuer: string, get: (url: string) => Promise<{ readonly text: string }>): Promise<Members> {
+async function metadataOf(issuer: string, get: (url: string) => Promise<Received>): Promise<Members> {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
   const [oauth, openid] = [
     `${origin}/.well-known/oauth-authorization-server${path}`,
     `${origin}${path}/.well-known/openid-configuration`,
   ];
+  let why = '';
   for (const url of [oauth, openid]) {
-    const metadata = parseObject((await get(url)).text);
+    const { status, text, words } = await get(url);
+    const metadata = parseObject(text);
     if (metadata?.issuer === issuer && metadata.token_endpoint !== undefined) return metadata;
+    const other =
+      metadata?.issuer === issuer ? 'no token_endpoint' : `the issuer ${printable(String(metadata?.issuer))}`;
+    if (metadata?.issuer !== undefined) why = `${url} names ${other}`;
+    else why ||= `${url} responded with ${status === 200 ? 'no metadata' : words}`;
   }
-  throw cannot(`no metadata of ${issuer} with a token_endpoint at ${oauth} or ${openid}`);
+  throw cannot(`${why}, for --issuer ${issuer}`);
 }

@@ -72,16 +72,29 @@ const flagOptions = {
 export function readFlags(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: flagOptions, allowPositionals: true });
-  } catch {
-    // The message of parseArgs would echo an argument, which may be a token.
-    throw new TypeError('Cannot read flags: see protected-api-probe --help');
+  } catch (error) {
+    // The message of parseArgs may echo an argument, which may be a token; the name of a flag is none.
+    const [, name] = /'[^']*?(--[a-z-]{1,20})\b[^']*'/.exec(String(error)) ?? [];
+    throw new TypeError(
+      `Cannot read flags: ${name ? `${name} is no flag, or its value is missing; ` : ''}see protected-api-probe --help`,
+    );
   }
 }
 export type Flags = ReturnType<typeof readFlags>;
 
+/** Flags that do nothing without each other, or that exclude each other. */
+function check({ issuer, 'client-id': client, 'serve-issuer': port, 'fail-on': failOn }: Flags['values']): void {
+  const cannot = (why: string) => new TypeError(`Cannot read flags: ${why}`);
+  if (failOn !== undefined && failOn !== 'should') throw cannot('--fail-on must be should');
+  if (issuer !== undefined && client === undefined)
+    throw cannot('--issuer is where --client-id gets a token: name both');
+  if (port !== undefined && client !== undefined) throw cannot('use either --serve-issuer or --client-id');
+}
+
 export async function optionsOfFlags({ values, positionals }: Flags): Promise<ProbeOptions> {
+  check(values);
   const targets = positionals.map((url) => {
-    if (!/^https?:\/\//.test(url)) throw new TypeError('Cannot read flags: a target must be an http or https URL');
+    if (!httpUrl.test(url)) throw new TypeError('Cannot read flags: a target must be an http or https URL');
     return { url, method: values.method, scope: values.scope, body: values.body };
   });
   const headers = Object.fromEntries(values.header.map(readHeader));
@@ -97,13 +110,16 @@ export async function optionsOfFlags({ values, positionals }: Flags): Promise<Pr
   };
 }
 
+const httpUrl = /^https?:\/\//;
 const maxDocumentLength = 20_000_000;
 
 async function readDocument(url: string, method: string, headers: ProbeOptions['headers']) {
+  if (!httpUrl.test(url)) throw new TypeError('Cannot read flags: --openapi must be an http or https URL');
   const sender = createSender({ headers, maxLength: maxDocumentLength });
-  const { status, text } = await sender.send({ id: 'openapi', method: 'GET', url, headers: [] });
+  const { status, text, words } = await sender.send({ id: 'openapi', method: 'GET', url, headers: [] });
+  if (status !== 200) throw new TypeError(`Cannot read the OpenAPI document: ${words}`);
   const openapi = parseObject(text);
-  if (status !== 200 || !openapi) throw new TypeError(`Cannot read an OpenAPI document as JSON: ${status}`);
+  if (!openapi) throw new TypeError('Cannot read the OpenAPI document: it is not JSON, or longer than 20 MB');
   return { openapi, baseUrl: url, methods: [method] };
 }
 

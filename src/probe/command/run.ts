@@ -29,13 +29,14 @@ export async function runCommand(args: readonly string[]): Promise<void> {
 async function runFlags({ values, positionals }: Flags): Promise<void> {
   if (values.help) return void process.stdout.write(usage);
   const { 'serve-issuer': port, 'client-id': client, 'dry-run': isDry, 'fail-on': failOn } = values;
-  if (failOn !== undefined && failOn !== 'should') throw new TypeError('Cannot read flags: --fail-on must be should');
   const options = await optionsOfFlags({ values, positionals });
   const token = port === undefined && client === undefined && hasInput() ? (await readInput()).trim() : '';
   if (isDry) {
     const depth = port ? 'issuer' : token || client ? 'token' : 'nothing';
     return void process.stdout.write(`${plan(options, depth).join('\n')}\n`);
   }
+  // Otherwise the run would be for nothing.
+  if (values.junit !== undefined) writeTo(values.junit, '');
   const credentials = client ? await tokenOfClient({ values, positionals }, options.headers) : token ? { token } : {};
   const served = port === undefined ? undefined : await serveIssuer(port, { values, positionals });
   const interruption = new AbortController();
@@ -79,7 +80,7 @@ async function serveIssuer(given: string, { values, positionals: [url = values.o
   });
   const issuer = served.server.url;
   process.stderr.write(
-    `Issuer at ${issuer}. Let the API trust it, with these settings or the like:\n` +
+    `Issuer at ${issuer}. Let the API trust it within ${waitMs / 1000} seconds, with these settings or the like:\n` +
       `ISSUER=${issuer} AUDIENCE=${audience} JWKS_URI=${issuer}.well-known/jwks.json\n`,
   );
   return served;
@@ -100,7 +101,7 @@ function tokenOfClient({ values, positionals: [url] }: Flags, headers: ProbeOpti
   if (!secret) throw new TypeError('Cannot get a token: set CLIENT_SECRET to the secret of the client');
   const { issuer } = values;
   if (url === undefined || issuer === undefined)
-    throw new TypeError('Cannot get a token: name a URL and --issuer beside --client-id');
+    throw new TypeError('Cannot get a token: name a URL of the API, and --issuer beside --client-id');
   return discoverToken(url, { id: values['client-id'] ?? '', secret, scope: values.scope, issuer, headers });
 }
 
@@ -117,8 +118,16 @@ async function withProgress(options: ProbeOptions, server: KeyServer | undefined
   return report;
 }
 
+function writeTo(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch {
+    throw new TypeError('Cannot write the file that --junit names');
+  }
+}
+
 function write(report: ProbeReport, { json, junit }: Flags['values']): void {
-  if (junit !== undefined) writeFileSync(junit, junitOf(report));
+  if (junit !== undefined) writeTo(junit, junitOf(report));
   const { rows, notTried, depth, isComplete } = report;
   const summary = summaryOf(report);
   if (json) process.stdout.write(`${JSON.stringify({ summary, depth, isComplete, notTried, rows }, undefined, 2)}\n`);
