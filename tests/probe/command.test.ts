@@ -157,7 +157,7 @@ describe('protected-api-probe', () => {
     ['--only challenge-status-no-token --fail-on should', 1, /\n1 passed, 0 failed, 1 warnings/],
     ['--only challenge-status-no-token --header X-Key:a', 0, /\n2 passed, 0 failed, 0 warnings/],
     ['--only metadata-present --profile mcp', 1, /\nfailed +metadata-present /],
-    ['--only error-huge', 0, /\nskipped +1: A header over 8 KiB: --intrusive/],
+    ['--only error-huge', 3, /\nskipped +1: A header over 8 KiB: --intrusive/],
     ['--only error-huge --intrusive', 0, /\n2 passed, 0 failed/],
   ])('given %s, exits with %i', async (flags, status, stdout) => {
     const server = serve(({ headers }) => new Response(null, { status: headers.get('x-key') === 'a' ? 401 : 403 }));
@@ -250,6 +250,11 @@ describe('protected-api-probe', () => {
     ['a token that is no file', ['http://x.test', '--token', 'eyJ'], 'Cannot read flags: --token must be'],
     ['a header without a colon', ['http://x.test', '--header', 'x'], 'Cannot read flags: --header must be'],
     [
+      'credentials in a header',
+      ['http://x.test', '--header', 'authorization: Bearer x'],
+      'Cannot probe: headers must not have Authorization',
+    ],
+    [
       'no secret',
       ['http://x.test', '--client-id', 'ci', '--issuer', 'https://x.test'],
       'Cannot get a token: set CLIENT_SECRET',
@@ -258,6 +263,21 @@ describe('protected-api-probe', () => {
     const { status, stdout, stderr } = await probeWith(args);
     expect({ status, stdout, lines: stderr.split('\n').length }).toEqual({ status: 2, stdout: '', lines: 2 });
     expect(stderr).toStartWith(line);
+  });
+
+  test('does not take a blank standard input for a run without a token', async () => {
+    const stderr = 'Cannot read a token: standard input is blank\n';
+    expect(await probeWith(['http://x.test'], ' \n')).toEqual({ status: 2, stdout: '', stderr });
+    const redirected = ['/bin/sh', '-c', 'exec "$@" < token.txt', 'sh', ...command, 'http://x.test'];
+    expect(await runToEnd(redirected, {}, { 'token.txt': '' })).toEqual({ status: 2, stdout: '', stderr });
+  });
+
+  test('exits with 3 if all that it was asked to try was skipped', async () => {
+    await using target = api(() => ({}));
+    const { status, stdout } = await probeWith([target.url, '--only', 'audience']);
+    expect(stdout).toContain('First: give what was missing, because nothing else was');
+    expect(stdout).toEndWith('\nThe run is incomplete: every row was skipped\n');
+    expect(status).toBe(3);
   });
 
   test('describes itself, in 80 columns', async () => {

@@ -73,6 +73,13 @@ describe('operationsOf()', () => {
       { paths: { '/a': { get: {} } }, components: { securitySchemes: { bearer: { type: 'apiKey' } } } },
       undefined,
     ],
+    [
+      'an operation whose security is optional',
+      { paths: { '/a': { get: { security: [{}, ...security] } } } },
+      undefined,
+    ],
+    ['items of a list', { paths: { '/{a}': { get: at('a', { schema: { items: { enum: ['red'] } } }) } } }, '/red'],
+    ['a path of Swagger 2', { swagger: '2.0', basePath: '/v1', paths: { '/a': { get: {} } } }, '/v1/a'],
     ['100 KB of braces', { paths: { [`/a${'{'.repeat(100_000)}`]: {}, '/b': { get: {} } } }, '/b'],
   ])('reads %s', (_, document, path) => {
     const { targets, notTried } = operationsOf({ security, ...document }, 'https://api.invalid/openapi.json');

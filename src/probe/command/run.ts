@@ -30,7 +30,7 @@ async function runFlags({ values, positionals }: Flags): Promise<void> {
   if (values.help) return void process.stdout.write(usage);
   const { 'serve-issuer': port, 'client-id': client, 'dry-run': isDry, 'fail-on': failOn } = values;
   const options = await optionsOfFlags({ values, positionals });
-  const token = port === undefined && client === undefined && hasInput() ? (await readInput()).trim() : '';
+  const token = port === undefined && client === undefined ? await readToken() : '';
   if (isDry) {
     const depth = port ? 'issuer' : token || client ? 'token' : 'nothing';
     return void process.stdout.write(`${plan(options, depth).join('\n')}\n`);
@@ -53,20 +53,19 @@ async function runFlags({ values, positionals }: Flags): Promise<void> {
   }
 }
 
-/** Whether standard input is a file or a pipe, which has a token. */
-function hasInput(): boolean {
-  const input = fstatSync(0);
-  return input.isFile() || input.isFIFO() || input.isSocket();
-}
-
-/** Reads standard input. A token has at most 8 KiB, so more than a megabyte is another file. */
-async function readInput(): Promise<string> {
+/** Reads standard input if it is a file or a pipe. A token has at most 8 KiB, so more than a megabyte is another file. */
+async function readToken(): Promise<string> {
+  const source = fstatSync(0);
+  if (!(source.isFile() || source.isFIFO() || source.isSocket())) return '';
   let input = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) {
     input += chunk;
     if (input.length > 1_000_000) throw new TypeError('Cannot read a token: standard input has more than a megabyte');
   }
-  return input;
+  // A CI system may have a pipe that nobody writes to. Otherwise a secret that is missing would pass for a run with a token.
+  if (input.trim() === '' && (source.isFile() || input !== ''))
+    throw new TypeError('Cannot read a token: standard input is blank');
+  return input.trim();
 }
 
 /** Starts an issuer, and says what the API must be set to. */

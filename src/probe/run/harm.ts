@@ -42,7 +42,14 @@ const means = { nothing: 'without a token', token: 'with a token', issuer: 'with
 const counted = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
 
 /** Says what was tried, whether anything was let in, and what to do first. */
-export function summaryOf({ rows, failed, warnings, inconclusive }: Omit<ProbeReport, 'render'>): string {
+export function summaryOf({
+  rows,
+  failed,
+  warnings,
+  inconclusive,
+  isComplete,
+  skipped,
+}: Omit<ProbeReport, 'render'>): string {
   const tried = rows.filter(({ verdict }) => verdict !== 'skipped' && verdict !== 'inconclusive');
   const deepest = depths.findLast((depth) => tried.some(({ needs }) => needs === depth)) ?? 'nothing';
   const count = failed.filter((row) => harmOf(row) === 1).length;
@@ -54,5 +61,8 @@ export function summaryOf({ rows, failed, warnings, inconclusive }: Omit<ProbeRe
   const [worst] = byHarm([...failed, ...warnings]);
   const doubt = inconclusive[0] && `: find out why ${inconclusive[0].id} got "${inconclusive[0].got}"`;
   const first = worst && (worst.level === 'must' || !doubt) ? `, for ${worst.id}: ${worst.remedy}` : doubt;
-  return `Tried ${counted(tried.length, 'row', 'rows')} ${means[deepest]}: ${found}${left}. First${first ?? ': nothing is left to do'}.`;
+  const nothing = isComplete
+    ? ': nothing is left to do'
+    : `: give what was missing, because nothing else was tried (${skipped.at(-1)?.got})`;
+  return `Tried ${counted(tried.length, 'row', 'rows')} ${means[deepest]}: ${found}${left}. First${first ?? nothing}.`;
 }

@@ -32,14 +32,14 @@ export function operationsOf(document: object, baseUrl: string | undefined, want
 }
 
 /** Returns what stands before the paths, on the host of the document if its URL is known. */
-function baseOf({ servers }: Members, baseUrl: string | undefined): string {
-  const { url = '/', variables } = listOf(servers)[0] ?? {};
+function baseOf({ servers, basePath = '/', host }: Members, baseUrl: string | undefined): string {
+  const { url = basePath, variables } = listOf(servers)[0] ?? {};
   const filledIn = (_: string, name: string) => {
     const variable = isJsonObject(variables) ? variables[name] : undefined;
     return String(isJsonObject(variable) ? variable.default : name);
   };
   const server = String(url).replace(parameter, filledIn);
-  const from = baseUrl ?? 'https://api.invalid/';
+  const from = baseUrl ?? `https://${typeof host === 'string' ? host : 'api.invalid'}/`;
   if (!URL.canParse(server, from) || !/^https?:$/.test(new URL(server, from).protocol))
     throw new TypeError('Cannot probe an OpenAPI document whose first server is no http or https URL');
   const whole = new URL(server, from);
@@ -106,10 +106,16 @@ function urlOf(document: object, path: string, given: readonly Members[]): strin
 }
 
 /** Returns an example of a parameter or of its schema that is a text, a number or a boolean. */
-function exampleOf({ example, examples, default: usual, enum: all }: Members): unknown {
+function exampleOf({ example, examples, default: usual, enum: all, items }: Members): unknown {
   const [first] = Object.values(isJsonObject(examples) || Array.isArray(examples) ? examples : {});
   const [listed] = Array.isArray(all) ? all : [];
-  const candidates = [example, isJsonObject(first) ? first.value : first, usual, listed];
+  const candidates = [
+    example,
+    isJsonObject(first) ? first.value : first,
+    usual,
+    listed,
+    isJsonObject(items) ? exampleOf({ ...items, items: undefined }) : undefined,
+  ];
   return candidates.find((each) => /^(?:string|number|boolean)$/.test(typeof each));
 }
 

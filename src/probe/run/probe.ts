@@ -37,6 +37,9 @@ export const probe = (options: ProbeOptions): Promise<ProbeReport> => runProbe(o
 /** As above; `server` is where the keys of the test issuer are published, and tests have a clock of their own. */
 export async function runProbe(options: ProbeOptions, server?: KeyServer, clock?: Clock): Promise<ProbeReport> {
   const { known = {}, only, skip = [], profile, headers, signal } = options;
+  // Requests without a token would have one, and an API would be accused of serving them.
+  if (Object.keys(headers ?? {}).some((name) => /^(?:authorization|dpop)$/i.test(name)))
+    throw new TypeError('Cannot probe: headers must not have Authorization or DPoP, give the token as the token');
   if (!profiles.includes(profile)) throw new TypeError(`Cannot probe: ${profile} is no profile`);
   for (const name of [...(only ?? []), ...skip, ...Object.keys(known)])
     if (idsOf(name).length === 0 || (name in known && !idsOf(name).includes(name)))

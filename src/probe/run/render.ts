@@ -40,7 +40,7 @@ export function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = fa
     ...counted('skipped', skipped, line, rowsOf),
     ...notTried.map((text) => line('not tried', text)),
     counts.map(([name, { length }]) => `${length} ${name}`).join(', '),
-    ...(report.isComplete ? [] : ['The run is incomplete: what is inconclusive was not judged']),
+    ...(report.isComplete ? [] : [incomplete(report)]),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -92,6 +92,9 @@ function ownCode(faults: readonly ProbedRow[], line: Line, width: number): reado
   });
   return lines.length === 0 ? [] : [...wrapped('If you write the validation yourself:', width), ...lines, ''];
 }
+
+const incomplete = ({ inconclusive }: Pick<ProbeReport, 'inconclusive'>) =>
+  `The run is incomplete: ${inconclusive.length > 0 ? 'what is inconclusive was not judged' : 'every row was skipped'}`;
 
 const listed = (names: readonly string[]) =>
   names.slice(0, maxListed).join(', ') + (names.length > maxListed ? ` and ${names.length - maxListed} more` : '');

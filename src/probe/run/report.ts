@@ -1,6 +1,7 @@
 import { printable } from '../values/text.ts';
 import { renderReport } from './render.ts';
 import type { ProbedRow, ProbeReport, Verdict } from './result.ts';
+import { ownRows } from './rows.ts';
 
 // Here the result of a run is counted, and written for CI systems.
 
@@ -14,7 +15,9 @@ export function reportOf(raw: readonly ProbedRow[], named: readonly string[], de
   const of = (verdict: Verdict) => rows.filter((row) => row.verdict === verdict && row.known === undefined);
   const [passed, failed, skipped] = [of('passed'), of('failed'), of('skipped')];
   const [warnings, inconclusive] = [of('warning'), of('inconclusive')];
-  const isComplete = inconclusive.length === 0;
+  const own = ownRows.map(({ id }) => id);
+  const chosen = rows.filter(({ id }) => !own.includes(id));
+  const isComplete = inconclusive.length === 0 && (chosen.length === 0 || chosen.some((row) => !skipped.includes(row)));
   const report = { rows, passed, failed, warnings, skipped, inconclusive, notTried, depth, isComplete };
   return { ...report, render: (...options) => renderReport(report, ...options) };
 }

@@ -51,7 +51,7 @@ export interface ProbeReport {
   readonly notTried: readonly string[];
   /** The depth, how many rows it has, and the most requests that it sends. */
   readonly depth: string;
-  /** Whether every row that applies has a verdict. */
+  /** Whether every row that applies has a verdict, and any row does. */
   readonly isComplete: boolean;
   /**
    * Returns a sentence that says what to do first, a table of the rows that have not passed, the most harmful first, and the
