@@ -270,7 +270,7 @@ describe('a function as issuer', () => {
   });
 
   test('may fail for as long as keys stay trusted: its last answer is kept, and it is asked once in a cooldown', async () => {
-    const { clock, asked, fake, reasonFor, check } = setUp({ jwksMaxStaleSeconds: 60, keys: undefined });
+    const { clock, core, asked, fake, reasonFor, check } = setUp({ jwksMaxStaleSeconds: 60, keys: undefined });
     const token = tokenFrom(a);
     fake.by = (iss) => ({ issuer: iss, keys });
     await check(token);
@@ -282,8 +282,10 @@ describe('a function as issuer', () => {
     // Requests do not wait for the next answers.
     fake.by = () => new Promise(() => {});
     expect([(await check(token)).reason, asked.length, warn.mock.calls.length]).toEqual([undefined, 3, 1]);
-    const { waiting } = clock;
+    // Nor do they verify cached tokens again.
+    const [{ waiting }, { cacheHits }] = [clock, core.state()];
     expect([(await check(token)).reason, clock.waiting]).toEqual([undefined, waiting]);
+    expect(core.state().cacheHits).toBe(cacheHits + 1);
     fake.by = () => Promise.reject(new Error('down'));
     clock.pause(30_000);
     expect([(await check(token)).reason, await reasonFor(a)]).toEqual(['issuer_unavailable', 'issuer_unavailable']);
@@ -404,6 +406,15 @@ describe('a function as issuer', () => {
     const listed = createChecker().core;
     expect((await listed.reload('https://issuer.example.test/')).issuers).toMatchObject([{ keys: 1 }]);
     expect(listed.reload(a)).rejects.toThrow('expected one of the option issuer');
+  });
+
+  test('is asked by reload() about all issuers that are kept, 100 at a time', async () => {
+    const { core, asked, fake, reasonFor } = setUp();
+    fake.by = (iss) => ({ issuer: iss, keys });
+    for (let index = 0; index < 150; index += 1) await reasonFor(`${b}${index}`);
+    asked.length = 0;
+    await core.reload();
+    expect(asked.length).toBe(150);
   });
 
   test('reload(issuer) does not wait for an answer about another one', async () => {
