@@ -1,12 +1,15 @@
+import { availableParallelism } from 'node:os';
 import { spawn } from 'bun';
 
 /**
  * Runs `bun test` with these arguments and prints the first failures and the number of all, because one mistake can fail thousands
- * of tests. Passing tests print nothing.
+ * of tests. Passing tests print nothing. One more file at a time than there are cores, because some wait for processes, and the
+ * slowest first: `--update-timings` writes all durations into tests/timings.json.
  */
 const mostFailures = 20;
 
-const child = spawn([process.execPath, 'test', '--only-failures', ...process.argv.slice(2)], {
+const parallel = [`--parallel=${availableParallelism() + 1}`, '--timings=tests/timings.json'];
+const child = spawn([process.execPath, 'test', '--only-failures', ...parallel, ...process.argv.slice(2)], {
   stdio: ['ignore', 'pipe', 'pipe'],
 });
 // Failures are on standard error, and the output of tests is on both.
