@@ -156,8 +156,8 @@ async function firstOf<Found>(
   }
   const [first = faults[0], ...others] = faults.filter((fault) => !isMissing(fault));
   const guessed = steps[0] === guess ? faults[0] : undefined;
-  const told = (first === guessed && others.find(wasMisconfigured)) || first;
-  throw told === undefined ? new FetchError('network') : afterOthers(told, faults);
+  const reported = (first === guessed && others.find(wasMisconfigured)) || first;
+  throw reported === undefined ? new FetchError('network') : afterOthers(reported, faults);
 }
 
 /** Without a connection, no other document can be fetched. Metadata with an insecure URL are those of the issuer. */

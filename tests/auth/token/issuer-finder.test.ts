@@ -408,6 +408,19 @@ describe('a function as issuer', () => {
     expect(listed.reload(a)).rejects.toThrow('expected one of the option issuer');
   });
 
+  test('is asked again once 100 questions are lost, as on Cloudflare Workers with the requests that asked them', async () => {
+    const { clock, fake, reasonFor } = setUp();
+    fake.by = () => new Promise(() => {});
+    for (let index = 0; index < 100; index += 1) void reasonFor(`${b}${index}`);
+    await settle();
+    clock.loseTimers();
+    clock.pause(4_999);
+    fake.by = (iss) => ({ issuer: iss, keys });
+    expect(await reasonFor(a)).toBe('issuer_unavailable');
+    clock.pause(1);
+    expect(await reasonFor(a)).toBeUndefined();
+  });
+
   test('is asked by reload() about all issuers that are kept, 100 at a time', async () => {
     const { core, asked, fake, reasonFor } = setUp();
     fake.by = (iss) => ({ issuer: iss, keys });
