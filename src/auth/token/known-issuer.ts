@@ -1,6 +1,7 @@
+import { FetchError } from '../keys/fetch/fault.ts';
 import type { IssuerKeys } from '../keys/issuer-keys.ts';
 import { refuse } from '../refusals.ts';
-import type { CheckedOptions, FetchFault, KeySetState } from '../types.ts';
+import type { CheckedOptions, KeySetState } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { whenSettled } from '../values/promises.ts';
 import type { Trust } from './trust.ts';
@@ -21,13 +22,7 @@ export type AnswerTimes = Pick<TimeAndRandom, 'clock'> &
   Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds'>;
 
 /** The state of an issuer that the application could not be asked about. */
-const uncertain: FetchFault = {
-  failure: 'network',
-  address: undefined,
-  cause: 'issuer_unavailable',
-  status: undefined,
-  found: undefined,
-};
+const uncertain = () => new FetchError('network', undefined, { cause: 'issuer_unavailable' }).fault;
 
 export class KnownIssuer {
   readonly found: FoundIssuer;
@@ -98,7 +93,7 @@ export class KnownIssuer {
 
   state(): readonly KeySetState[] {
     const states = this.found.keys.state();
-    return this.#isUncertain ? states.map((state) => ({ ...state, lastFailure: uncertain })) : states;
+    return this.#isUncertain ? states.map((state) => ({ ...state, lastFailure: uncertain() })) : states;
   }
 
   stop(): void {
