@@ -3,6 +3,7 @@ import { guardOf } from '../guard/guard.ts';
 import { createIssuerLookup } from '../keys/tenants.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers.ts';
+import { isProof } from '../proof/check-proof.ts';
 import { refusals } from '../refusals.ts';
 import type {
   Authentication,
@@ -19,7 +20,7 @@ import { describeChecks } from './checks/checks.ts';
 import { adviceFor } from './checks/explained.ts';
 import { isBoundBy } from './checks/requirement-checks.ts';
 import { decodePasted, membersOf } from './pasted.ts';
-import { expectedOf, findProof, isProof, type PastedProof, requestWith } from './pasted-proof.ts';
+import { expectedOf, findProof, type PastedProof, requestWith } from './pasted-proof.ts';
 import { type Explanation, withRender, withVerdicts } from './render.ts';
 import { signsOfIdToken } from './unchecked/suggestion.ts';
 import { explainUnchecked } from './unchecked/unchecked.ts';

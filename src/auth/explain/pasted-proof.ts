@@ -22,10 +22,6 @@ export interface PastedProof {
   readonly url: string;
 }
 
-/** Whether a token is a proof (RFC 9449 §4.2). */
-export const isProof = ({ typ }: Members): boolean =>
-  typeof typ === 'string' && /^(?:application\/)?dpop\+jwt$/i.test(typ);
-
 /** Returns the header with this name in pasted text. A terminal may have broken its line. */
 function headerIn(text: string, name: string, value: string): readonly string[] {
   const broken = String.raw`(?:[ \t]*[\r\n]+[ \t]*[\w.-]+(?![\w.-]|[ \t]*[:'"]))*`;

@@ -3,7 +3,7 @@ import type { TimeAndRandom } from '../values/clock.ts';
 import { createKeySetSource, type FetchedDocument, type KeySetSource } from './discovery.ts';
 import { describeFault, FetchError } from './fetch/fault.ts';
 import { proxyOf } from './fetch/proxy.ts';
-import { privateMembers } from './jwk.ts';
+import { privateMemberOf } from './jwk.ts';
 import { readJwkSet } from './jwk-set.ts';
 import { isNamed } from './jwk-set-document.ts';
 import { KeySet } from './key-set.ts';
@@ -88,7 +88,7 @@ function keySourceOf(issuer: string, options: CheckedOptions) {
 /** Returns the source of a copy of given keys. Points that are not on their curve are found when keys are imported. */
 function givenKeys(keys: JwkSet, algorithms: CheckedOptions['algorithms']): KeySetSource {
   if (!keys.keys.every(isNamed)) throw new TypeError('Cannot create a guard: each key in keys must have a kid');
-  if (keys.keys.some((key) => privateMembers.some((name) => (key[name] ?? undefined) !== undefined)))
+  if (keys.keys.some(privateMemberOf))
     throw new TypeError(
       'Cannot create a guard: keys must contain public keys only. Remove the private key from it, which stays with the issuer',
     );

@@ -67,8 +67,9 @@ export function algorithmsFor(
   return kty === 'AKP' ? says('alg', alg) : says('crv', crv);
 }
 
-/** The members of a JWK that hold a private key or a secret (RFC 7518 §6, RFC 9964 §3). */
-export const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
+/** Returns the name of a member of a JWK that holds a private key or a secret (RFC 7518 §6, RFC 9964 §3), if it has one. */
+export const privateMemberOf = (jwk: Members) =>
+  ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].find((name) => (jwk[name] ?? undefined) !== undefined);
 
 /** Returns the imported key, or why there is none: a point that is not on the curve, or no support by the runtime. */
 export async function importPublicJwk(

@@ -61,6 +61,9 @@ export async function checkProof(text: string | null, expected: ExpectedProof): 
   return { thumbprint, id: String(claims.jti), issuedAtMs: Number(claims.iat) * 1000, claims };
 }
 
+/** Whether a JWT with this header is a proof. RFC 7515 §4.1.9: in any case, and `application/` can be left out. */
+export const isProof = ({ typ }: Members) => typeof typ === 'string' && /^(?:application\/)?dpop\+jwt$/i.test(typ);
+
 /** Checks everything that does not depend on the request. Of duplicate members the last one counts, as in jose. */
 function readProof(text: string | null, accepted: readonly ProofAlgorithm[]): SignedProof | Refusal {
   if (text === null || text.trim() === '') return refuse('proof_missing');
@@ -71,8 +74,7 @@ function readProof(text: string | null, accepted: readonly ProofAlgorithm[]): Si
   const [header, claims] = parts.map((part) => parseJsonObject(base64url.decode(part)));
   if (!header || !claims) return refuse('proof_malformed');
 
-  // RFC 7515 §4.1.9: a media type, in any case, and `application/` can be left out.
-  if (typeof header.typ !== 'string' || !/^(?:application\/)?dpop\+jwt$/i.test(header.typ)) return refuse('proof_type');
+  if (!isProof(header)) return refuse('proof_type');
   const named = proofAlgorithmOf(header.alg);
   const algorithm = accepted.find((name) => name === named);
   if (algorithm === undefined) return refuse('proof_algorithm');

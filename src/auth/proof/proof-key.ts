@@ -1,5 +1,5 @@
 import { algorithmOf, algorithmRules, algorithms } from '../keys/algorithms.ts';
-import { type KeyLimits, type PublicJwk, privateMembers, readPublicJwk } from '../keys/jwk.ts';
+import { type KeyLimits, type PublicJwk, privateMemberOf, readPublicJwk } from '../keys/jwk.ts';
 import type { Algorithm, ProofAlgorithm } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
 
@@ -38,7 +38,7 @@ const limits: KeyLimits = {
  * `alg`: a client that exports its key may say there that the key signs, and the proof shows that it does.
  */
 export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk | undefined {
-  if (!isJsonObject(jwk) || privateMembers.some((name) => (jwk[name] ?? undefined) !== undefined)) return undefined;
+  if (!isJsonObject(jwk) || privateMemberOf(jwk) !== undefined) return undefined;
   const { kty, crv, x, y, n, e } = jwk;
   const read = readPublicJwk({ kty, crv, x, y, n, e }, algorithm, limits);
   return typeof read === 'object' ? read : undefined;

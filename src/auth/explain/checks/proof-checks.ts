@@ -1,5 +1,5 @@
 import { algorithmRules } from '../../keys/algorithms.ts';
-import { decodeMember, privateMembers } from '../../keys/jwk.ts';
+import { decodeMember, privateMemberOf } from '../../keys/jwk.ts';
 import { proofAlgorithmOf, readProofKey } from '../../proof/proof-key.ts';
 import { isJsonObject, type Members } from '../../values/json.ts';
 import { parseUrl } from '../../values/url.ts';
@@ -74,7 +74,7 @@ const keyTypeOf = ({ jwk }: Members) =>
 function keyFaultOf({ jwk, alg }: Members): string {
   const algorithm = proofAlgorithmOf(alg);
   if (!isJsonObject(jwk)) return 'the header has no jwk';
-  const secret = privateMembers.find((name) => (jwk[name] ?? undefined) !== undefined);
+  const secret = privateMemberOf(jwk);
   if (secret !== undefined) return `it has the private member ${secret}, so others know the key now: replace it`;
   if (algorithm === undefined || readProofKey(jwk, algorithm)) return 'its point is not on the curve';
   const { kty, crv, partBytes = 0 } = algorithmRules[algorithm];
