@@ -67,7 +67,7 @@ export function algorithmsFor(
   return kty === 'AKP' ? says('alg', alg) : says('crv', crv);
 }
 
-/** Returns the name of a member of a JWK that holds a private key or a secret (RFC 7518 §6, RFC 9964 §3), if it has one. */
+/** Returns the name of a member of a JWK that holds a private key or a secret (RFC 7518 §6, RFC 9964 §3), if any. */
 export const privateMemberOf = (jwk: Members) =>
   ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].find((name) => (jwk[name] ?? undefined) !== undefined);
 

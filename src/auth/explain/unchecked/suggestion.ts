@@ -1,5 +1,6 @@
 import { createGrantReader } from '../../guard/scopes.ts';
 import { algorithmOf } from '../../keys/algorithms.ts';
+import { isTenant } from '../../keys/tenants.ts';
 import { canBeIssuer, isDiscoverable } from '../../options/issuers.ts';
 import type { Claims, GuardOptions } from '../../types.ts';
 import { isText, type Members } from '../../values/json.ts';
@@ -84,8 +85,6 @@ const otherApis: readonly (readonly [api: string, audience: RegExp])[] = [
 ];
 const otherApiOf = (audience: string) => otherApis.find(([, form]) => form.test(audience))?.[0];
 
-const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
-
 /** Whether a value can stand in a list of settings and in quotes. */
 const isWritable = (value: unknown): value is string => isPlainWord(value) && !/[,']/.test(value);
 
@@ -102,7 +101,8 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
   const issuer = isWritable(iss) && canBeIssuer(iss) ? iss : undefined;
   const algorithm = algorithmOf(header.alg);
   const { audiences, audienceClaim } = suggestAudience(claims);
-  const isClient = (name: string) => uuid.test(name) || clientClaims.some((claim) => claims[claim] === name);
+  const isClient = (name: string) =>
+    isTenant(name.toLowerCase()) || clientClaims.some((claim) => claims[claim] === name);
   const requireScope = audiences.some(isClient) || undefined;
   const { hasScopes, ...scopes } = suggestScopes(claims, audienceClaim !== undefined);
   const found = {
