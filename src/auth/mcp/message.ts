@@ -21,6 +21,9 @@ export const rejectMessage = (status: number, message: string, code = -32_000, h
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
   });
 
+/** As in the SDKs. A longer batch takes seconds to check. */
+const MAX_BATCH = 100;
+
 /** Returns the message in a body with the messages in it, one or those of a batch; or the response to a body that is none. */
 export async function readMessages(body: MessageBody, maxBytes: number) {
   try {
@@ -35,8 +38,9 @@ export async function readMessages(body: MessageBody, maxBytes: number) {
       }
     const message: unknown = 'parsed' in body ? body.parsed : JSON.parse(text + decoder.decode());
     const messages: readonly unknown[] = [message].flat();
-    if (messages.length > 0 && isListOf(messages, isMessage)) return { messages, message };
-    return rejectMessage(400, 'Body is not a message or a list of messages', -32_600);
+    if (messages.length > 0 && messages.length <= MAX_BATCH && isListOf(messages, isMessage))
+      return { messages, message };
+    return rejectMessage(400, 'Body is not a message or a list of up to 100 messages', -32_600);
   } catch {
     return rejectMessage(400, 'Body is not JSON', -32_700);
   }

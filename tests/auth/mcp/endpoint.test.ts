@@ -60,6 +60,8 @@ const protectedRows: readonly Row[] = [
   ['a list as the method', { body: { ...list, method: ['tools/call'] }, token: 'reader' }, 400, '"jsonrpc"'],
   ['a batch in a batch', { body: [[call('add')]], token: 'reader' }, 400, '"jsonrpc"'],
   ['an empty batch', { body: [], token: 'reader' }, 400],
+  ['a batch of 100', { body: Array(100).fill(list), token: 'reader' }, 200],
+  ['a batch of more', { body: Array(101).fill(list), token: 'reader' }, 400, 'up to 100 messages'],
   ['a number', { body: 5, token: 'reader' }, 400],
   ['GET', { method: 'GET', token: 'reader' }, 405, 'POST'],
   ['GET without a token', { method: 'GET' }, 401],
@@ -203,6 +205,16 @@ describe.each(doors)('%s', (name, door) => {
     const host = 'api.example.com';
     expect(await statusOf({ host })).toBe(200);
     expect([await statusOf({}), await statusOf({ host, origin: 'http://localhost:6274' })]).toEqual([403, 403]);
+  });
+
+  test('gives no stream, and ends no session, for a token without the scope of every request', async () => {
+    await using served = await door({ scope: 'read', sessions: true });
+    const send = senderTo(served);
+    for (const method of ['GET', 'DELETE']) {
+      const response = await send({ method, token: tokens.plain });
+      expect([method, response.status]).toEqual([method, 403]);
+      expect(response.headers.get('www-authenticate')).toContain('scope="read"');
+    }
   });
 
   test('gives no stream to a request without a token', async () => {

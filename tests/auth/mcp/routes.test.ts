@@ -162,6 +162,13 @@ test('requireMcp() reads what Express 4 has not parsed, and text that it has', a
   }
 });
 
+test('requireMcp() before express.json() takes a body that is longer than the limit of that', async () => {
+  const app = express().use(protect).use(express.json()).all('/mcp', serveMcp);
+  const long = JSON.stringify(message('ping', { text: 'a'.repeat(200_000) }));
+  const headers = { ...bearer(await issuer.token()), 'content-type': 'application/json' };
+  expect((await requestTo(app, '/mcp', { body: long, headers })).text).toBe('reached');
+});
+
 test('requireMcp() passes what a callback of the application throws to next, and authOf() knows the claims', async () => {
   const token = bearer(await issuer.token({ sub: 'ada' }));
   const failing = guardFor({
