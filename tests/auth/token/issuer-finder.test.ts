@@ -421,6 +421,30 @@ describe('a function as issuer', () => {
     expect(await reasonFor(a)).toBeUndefined();
   });
 
+  test('lets requests wait for what reload() asks, so that none goes on with an issuer that is removed', async () => {
+    const { clock, core, fake, check } = setUp();
+    const token = tokenFrom(a);
+    await check(token);
+    fake.by = () => new Promise((done) => clock.schedule(() => done(undefined), 1000));
+    void core.reload();
+    await settle();
+    const pending = check(token);
+    clock.advance(1000);
+    expect((await pending).reason).toBe('issuer_mismatch');
+  });
+
+  test('is warned of once in jwksMaxAgeSeconds', async () => {
+    const { clock, fake, reasonFor } = setUp();
+    fake.by = secret;
+    const counts: number[] = [];
+    for (const ms of [0, 599_999, 1]) {
+      clock.pause(ms);
+      await reasonFor(`${b}${ms}`);
+      counts.push(warn.mock.calls.length);
+    }
+    expect(counts).toEqual([1, 1, 2]);
+  });
+
   test('is asked by reload() about all issuers that are kept, 100 at a time', async () => {
     const { core, asked, fake, reasonFor } = setUp();
     fake.by = (iss) => ({ issuer: iss, keys });
