@@ -3,19 +3,16 @@ import { resourceMetadata } from 'protected-api';
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions } from './http/plugin.ts';
 import { sentPathOf } from './http/route-table.ts';
-import { type DescribedApi, pagePath } from './openapi/about.ts';
-import { createDocumentation } from './routes/documentation.ts';
+import { pagePath } from './openapi/about.ts';
+import { createDocumentation, type DocumentationOptions } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
 import { createMessages } from './routes/messages.ts';
 
 /** The dependencies of the application, which does no I/O itself and reads no environment. A test gives it others. */
-export interface Dependencies extends DescribedApi, Omit<HttpPluginOptions, 'routes'> {
+export interface Dependencies extends DocumentationOptions, Omit<HttpPluginOptions, 'routes'> {
   readonly readiness: () => Readiness;
   /** Whether the OpenAPI document and its page are served. */
   readonly hasDocumentation: boolean;
-  /** Returns the token endpoint, or undefined if it is unknown. */
-  readonly tokenEndpoint: () => Promise<string | undefined>;
-  readonly developmentIssuer?: DevelopmentIssuer | undefined;
 }
 
 /** The type of the application, for typed clients. */

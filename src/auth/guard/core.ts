@@ -6,13 +6,13 @@ import type { Refusal } from '../refusals.ts';
 import { IssuerFinder } from '../token/issuer-finder.ts';
 import { createTrusts, type Trusts } from '../token/trust.ts';
 import { createVerifier } from '../token/verifier.ts';
-import type { CheckedOptions, Claims, Guard, GuardOptions, GuardRequest, Requirements } from '../types.ts';
+import type { CheckedOptions, GuardOptions, GuardRequest } from '../types.ts';
 import { systemClock, type TimeAndRandom } from '../values/clock.ts';
 import { createTimeLimit, type WithinLimit } from '../values/time-limit.ts';
-import { createDecide, type Decision } from './decide.ts';
+import { createDecide } from './decide.ts';
 import { createFoundIssuerReader } from './found-issuer.ts';
-import { createMetadata, type RespondMetadata } from './metadata.ts';
-import { createReject, type PreparedRejections, prepareRejections } from './rejection.ts';
+import { createMetadata } from './metadata.ts';
+import { createReject, prepareRejections } from './rejection.ts';
 import { createPolicyReader, type RoutePolicy } from './requirements.ts';
 
 /*
@@ -21,22 +21,7 @@ import { createPolicyReader, type RoutePolicy } from './requirements.ts';
  */
 
 /** The parts of a guard that adapters use. */
-export interface GuardCore extends Pick<Guard, 'start' | 'stop' | 'reload' | 'state'> {
-  readonly options: CheckedOptions;
-  /** @param route is named in the error for a requirement that is not valid */
-  readRequirements(requirements: Requirements, route?: string): RoutePolicy;
-  /** Reads the scope that a function of the application returned. */
-  readScope(returned: unknown, route?: string): RoutePolicy;
-  /** Decides about a request as of now. Checks of one request share the verification of its token and the use of its proof. */
-  decide(request: GuardRequest, policy: RoutePolicy, isOptional: boolean): Decision | Promise<Decision>;
-  /** Returns the scopes that a token grants, without the prefix. */
-  scopesOf(claims: Claims): readonly string[];
-  /** Returns the rejection of a request whose token was accepted, but does not allow what the request does. */
-  reject(request: GuardRequest, refusal: Refusal, policy: Pick<RoutePolicy, 'challenge'>): Response;
-  /** What is sent for each reason. */
-  readonly prepared: PreparedRejections;
-  readonly metadata: RespondMetadata;
-}
+export type GuardCore = ReturnType<typeof createGuardCore>;
 
 /**
  * Creates a guard.
@@ -50,7 +35,7 @@ export function createGuardCore(
     random = Math.random,
     onDocument,
   }: Partial<TimeAndRandom & KeysEnvironment> = {},
-): GuardCore {
+) {
   const options = checkOptions(given);
   const withinLimit = createTimeLimit(clock, options.jwksTimeoutSeconds * 1000);
   const { keys, trusts, rulesOf } = createIssuers(options, withinLimit, { clock, random, onDocument });
@@ -66,13 +51,17 @@ export function createGuardCore(
     readRequirements,
     readScope,
     scopesOf,
+    /** Decides about a request as of now. Checks of one request share what its token and its proof need. */
     decide,
-    reject: (request, refusal, policy) => reject(request, refusal, schemeOf(request), policy),
+    /** Returns the rejection of a request whose token was accepted, but does not allow what the request does. */
+    reject: (request: GuardRequest, refusal: Refusal, policy: Pick<RoutePolicy, 'challenge'>) =>
+      reject(request, refusal, schemeOf(request), policy),
+    /** What is sent for each reason. */
     prepared,
     metadata: createMetadata(options, prepared.method_not_allowed),
     start: () => keys.start(),
     stop: () => keys.stop(),
-    reload: (issuer) => keys.reload(issuer).then(state),
+    reload: (issuer?: string) => keys.reload(issuer).then(state),
     state,
   };
 }

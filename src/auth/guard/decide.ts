@@ -8,7 +8,7 @@ import type { TimeAndRandom } from '../values/clock.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { attempt, ignoreRejection, isPromise, run, type Steps, wait, whenSettled } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
-import { acceptedSchemes, type RejectRequest } from './rejection.ts';
+import { acceptedSchemes, type createReject } from './rejection.ts';
 import type { RoutePolicy } from './requirements.ts';
 
 /*
@@ -26,7 +26,7 @@ export interface AcceptedToken extends Pick<Authentication, 'claims' | 'token' |
 
 interface DecideParts extends Pick<TimeAndRandom, 'now'> {
   readonly verifier: Verifier;
-  readonly reject: RejectRequest;
+  readonly reject: ReturnType<typeof createReject>;
   readonly withinLimit: WithinLimit;
   /** Whether a token grants a scope at all, if that is required of every token. */
   readonly checkAnyScope: RoutePolicy['check'] | undefined;
@@ -125,22 +125,18 @@ function createRevocationCheck({ isRevoked }: CheckedOptions, withinLimit: Withi
   };
 }
 
-/** The content of an Authorization header: a scheme, with a token or why there is none. */
-interface Credentials {
-  /** The scheme of the request, or the first accepted one. Challenges name it. */
-  readonly scheme: Scheme;
-  readonly token: string | Refusal;
-}
-
-/** Two headers arrive joined by a comma, so they have too many parts. */
-function createCredentialsReader(dpop: DpopMode): (request: GuardRequest) => Credentials {
+/**
+ * Returns a function that reads the Authorization header: its scheme, or the first accepted one, which challenges name,
+ * and its token, or why there is none. Two headers arrive joined by a comma, so they have too many parts.
+ */
+function createCredentialsReader(dpop: DpopMode) {
   const schemes = acceptedSchemes(dpop);
   const [first = 'Bearer'] = schemes;
   const missing = { scheme: first, token: refuse('credentials_missing') };
   const unsupported = { scheme: first, token: refuse(dpop === 'required' ? 'scheme_not_dpop' : 'scheme_unsupported') };
   const bearer = { scheme: first, token: refuse('dpop_required') };
 
-  return ({ headers }) => {
+  return ({ headers }: GuardRequest): { readonly scheme: Scheme; readonly token: string | Refusal } => {
     const authorization = headers.get('authorization');
     if (authorization?.startsWith(`${first} `)) {
       // The common form, eight times as fast as the general one below.

@@ -9,7 +9,7 @@ import { pathOf } from '../values/text.ts';
  * Returns the response to a request for the metadata of the protected resource (RFC 9728), or undefined for any other request.
  * @param listScopes returns the scopes of the API as a client requests them; called only for the document
  */
-export type RespondMetadata = (
+type RespondMetadata = (
   request: Pick<Request, 'method' | 'url'>,
   listScopes: () => readonly string[],
   members?: ResourceMembers,
@@ -27,15 +27,11 @@ export const preflight = {
 
 const allowed = 'GET, HEAD, OPTIONS';
 
-/** What `formatRejection` makes of a response. */
-interface PreparedResponse {
-  readonly status: number;
-  readonly text: string;
-  readonly contentType: string;
-}
-
 /** Returns a function that serves the metadata of the protected resource. Without `publicUrl`, it serves nothing. */
-export function createMetadata(options: CheckedOptions, notAllowed: PreparedResponse): RespondMetadata {
+export function createMetadata(
+  options: CheckedOptions,
+  notAllowed: Readonly<Record<'text' | 'contentType', string>> & { readonly status: number },
+): RespondMetadata {
   const { publicUrl, resource = publicUrl, dpop, clientCertificate } = options;
   if (resource === undefined) return () => undefined;
   const path = resourceMetadataPath(resource);

@@ -17,19 +17,11 @@ export interface PreparedRejection {
 
 export type PreparedRejections = Readonly<Record<RefusalDescription['reason'], PreparedRejection>>;
 
-/** Returns the response to a request that is rejected on a route with this policy. */
-export type RejectRequest = (
-  request: GuardRequest,
-  refusal: Refusal,
-  scheme: Scheme,
-  policy: Pick<RoutePolicy, 'challenge'>,
-) => Response;
-
 /**
  * Returns a function that calls `onRefused`, and makes the complete response of a refusal: status, body, and challenge
  * (RFC 6750 §3) or `Retry-After`.
  */
-export function createReject(options: CheckedOptions, prepared: PreparedRejections): RejectRequest {
+export function createReject(options: CheckedOptions, prepared: PreparedRejections) {
   // Copying a Headers object takes a third of the time of an object literal.
   const known = new WeakMap<ChallengeParameters, Map<string, Headers>>();
 
@@ -58,7 +50,7 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
     return headers;
   }
 
-  return (request, refusal, scheme, { challenge }) => {
+  return (request: GuardRequest, refusal: Refusal, scheme: Scheme, { challenge }: Pick<RoutePolicy, 'challenge'>) => {
     ignoreRejection(options.onRefused?.(request, refusal.reason, { expected: refusal.expected }));
     const { status, text, isJson } = prepared[refusal.reason];
     const rejection = respond(text, status, headersOf(refusal, scheme, challenge));

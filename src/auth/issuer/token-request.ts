@@ -2,11 +2,7 @@ import { Buffer } from 'node:buffer';
 import { isJsonObject } from '../values/json.ts';
 
 /** A request to the token endpoint, before the client is authenticated. */
-export interface TokenRequest {
-  readonly parameters: ReadonlyMap<string, string>;
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
+export type TokenRequest = Awaited<ReturnType<typeof readTokenRequest>>;
 
 /** An error response of the token endpoint (RFC 6749 §5.2, RFC 8707 §2, RFC 9449 §5). */
 export class GrantError extends Error {
@@ -27,7 +23,7 @@ export class GrantError extends Error {
  * Reads the client's credentials from the Authorization header or from the body, but never from both (RFC 6749 §2.3.1).
  * @throws {GrantError} the request is malformed
  */
-export async function readTokenRequest(request: Request): Promise<TokenRequest> {
+export async function readTokenRequest(request: Request) {
   const parameters = await readParameters(request);
   const authorization = request.headers.get('authorization');
   if (!authorization) {
