@@ -237,6 +237,7 @@ describe('protected-api-probe', () => {
     ],
     ['no folder for the report', ['http://127.0.0.1:1', '--junit', 'none/x.xml'], 'Cannot write the file that --junit'],
     ['an unknown row', ['http://x.test', '--only', 'audiense'], 'Cannot probe: no row is called audiense'],
+    ['rows of a profile', ['http://x.test', '--only', 'mcp'], 'Cannot probe: the rows of mcp need the profile mcp'],
     ['an unknown profile', ['http://x.test', '--profile', 'x'], 'Cannot probe: x is no profile'],
     ['an unknown depth', ['http://x.test', '--depth', 'x'], 'Cannot probe: x is no depth'],
     ['another level', ['http://x.test', '--fail-on', 'must'], 'Cannot read flags: --fail-on must be should'],

@@ -46,8 +46,8 @@ test('mcp-stream-end passes a stream that ends with its token', async () =>
   expect(await verdictsOf(streamingMcp, 'mcp-stream-end', 'mcp')).toEqual(['mcp-stream-end passed']));
 
 test('rows of MCP clients that are named without the profile are a mistake', async () => {
-  await expect(verdictsOf(goodMcp, 'mcp')).rejects.toThrow('mcp has rows of the profile mcp only');
-  await expect(verdictsOf(goodMcp, 'no-token-mcp')).rejects.toThrow('which must be named too');
+  await expect(verdictsOf(goodMcp, 'mcp')).rejects.toThrow('the rows of mcp need the profile mcp');
+  await expect(verdictsOf(goodMcp, 'no-token-mcp')).rejects.toThrow('the rows of no-token-mcp need the profile mcp');
   expect(await verdictsOf(goodMcp, 'no-token')).toEqual([]);
 });
 

@@ -39,9 +39,7 @@ export function chosenRows(options: ProbeOptions, given = givenBy(options)): rea
 function requireProfile(name: string, profile: ProbeOptions['profile']): void {
   const named = allRows.filter(({ id }) => idsOf(name).includes(id));
   if (named.length > 0 && named.every(({ onlyIn = profile }) => onlyIn !== profile))
-    throw new TypeError(
-      `Cannot probe: ${name} has rows of the profile ${named[0]?.onlyIn} only, which must be named too`,
-    );
+    throw new TypeError(`Cannot probe: the rows of ${name} need the profile ${named[0]?.onlyIn}`);
 }
 
 /** Chooses rows within the limit of a depth, and keeps their order. */
