@@ -13,8 +13,8 @@ export class McpSessions {
   use(session: string, owner: string): void {
     if (this.#owners.get(session) === owner) return;
     this.#owners.set(session, owner);
-    const own = [...this.#owners].filter(([, each]) => each === owner);
-    for (const [oldest] of own.slice(100)) this.end(oldest);
+    let own = 0;
+    for (const [each, other] of this.#owners) if (other === owner && ++own > 100) this.end(each);
   }
 
   /** Forgets a session. */
