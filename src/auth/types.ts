@@ -251,7 +251,7 @@ export interface JwkSet {
 }
 
 /** An issuer with its own options. Each replaces that of the guard, for the tokens of this issuer only. */
-export interface IssuerOptions extends OwnOptions {
+export interface IssuerOptions extends Optional<Pick<GuardOptions, OwnName>> {
   /** Its identifier, as in the option `issuer`. */
   readonly issuer: string;
 }
@@ -282,8 +282,6 @@ export interface LookedUpIssuer extends IssuerOptions {
    */
   readonly jwksAllowPrivate?: boolean | undefined;
 }
-
-type OwnOptions = Optional<Pick<GuardOptions, OwnName>>;
 
 /** The options that a single issuer of a guard can have. */
 export type OwnName =
@@ -424,25 +422,14 @@ export interface PluginSettings<Optional extends boolean = boolean> {
   readonly responses?: boolean | undefined;
 }
 
-/** What to write instead of the commonest misspellings of route options. */
-interface Misspellings {
-  scopes: 'scope';
-  Scope: 'scope';
-  requiredScope: 'scope';
-  requiredScopes: 'scope';
-  maxage: 'maxAge';
-  max_age: 'maxAge';
-  acr_values: 'acr';
-  authorise: 'authorize';
-  authorization: 'authorize';
-}
+/** Misspelt route options: TypeScript finds no others beside a schema or a correct option. At run time, all are errors. */
+export type MisspeltRequirements = Misspelt<'scope', 'scopes' | 'Scope' | 'requiredScope' | 'requiredScopes'> &
+  Misspelt<'maxAge', 'maxage' | 'max_age'> &
+  Misspelt<'acr', 'acr_values'> &
+  Misspelt<'authorize', 'authorise' | 'authorization'>;
 
-/**
- * Misspelt route options. TypeScript finds no others beside a schema or a correct option. At run time, all are errors.
- */
-export type MisspeltRequirements = {
-  readonly [Name in keyof Misspellings]?: `Did you mean ${Misspellings[Name]}?`;
-};
+/** The error of TypeScript quotes the type, which says what to write. */
+type Misspelt<Name extends string, Wrong extends string> = { readonly [Each in Wrong]?: `Did you mean ${Name}?` };
 
 /** The route options of the Elysia plugin. */
 export interface RouteRequirements<AcceptedClaims = Claims> {
