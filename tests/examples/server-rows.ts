@@ -67,7 +67,7 @@ const nodeRows: readonly [string, string, TokenOverrides, string, (token: string
 
 /** The rows about requests, and one of each topic about tokens: the others are tried on the service and on the guard itself. */
 const only = [
-  ...requestRows.map(({ id }) => id),
+  ...requestRows.flatMap(({ id, onlyIn }) => (onlyIn ? [] : [id])),
   ...['none-empty-signature', 'hmac-pem', 'signature', 'audience-other', 'issuer-other', 'expiry-past', 'scope'],
 ];
 
