@@ -383,7 +383,7 @@ export interface ClaimsSchema<Output = unknown> {
   };
 }
 
-export type SchemaResult<Output> =
+type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly unknown[] };
 

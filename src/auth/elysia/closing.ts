@@ -1,5 +1,5 @@
 // Closes an application that would serve a route without the guard that its developer meant for it.
-import { type Instance, internalError } from './internals.ts';
+import type { Instance } from './internals.ts';
 
 /** Why an instance is closed. */
 const closed = new WeakMap<Instance, unknown>();
@@ -26,6 +26,8 @@ export function refuseClosed(instance: Instance, plugin: Instance): void {
 export function closeAfter(instance: Instance, error: unknown): never {
   throw compositionErrors.has(Object(error)) ? close(instance, error) : error;
 }
+
+const internalError = (): Response => new Response('Internal error', { status: 500 });
 
 /** Makes an instance serve nothing, however it is asked, and fail with this error when a route is added. Returns the error. */
 export function close<Failure>(instance: Instance, error: Failure): Failure {

@@ -109,6 +109,3 @@ export function isInstance(value: unknown): value is Instance {
   const { _use, router } = Object(value) as Partial<Instance>;
   return typeof _use === 'function' && typeof router === 'object';
 }
-
-/** The response of an application that must not serve a request: the application is wrong, not the request. */
-export const internalError = (): Response => new Response('Internal error', { status: 500 });

@@ -18,27 +18,20 @@ export interface ChallengeParameters {
 type ClaimsCheck = (claims: Claims) => Refusal | undefined;
 
 /** The requirements of a route, checked and prepared. */
-export interface RoutePolicy {
-  readonly challenge: ChallengeParameters;
-  /** The lists of scopes of which one is required, in the form in which a client requests them. */
-  readonly alternatives: readonly (readonly string[])[];
-  /** Whether it requires only a valid token. */
-  readonly isEmpty: boolean;
-  readonly stepUpChecks: readonly ClaimsCheck[];
-  readonly scopeChecks: readonly ClaimsCheck[];
-  /** Step-up first, then scope. */
-  readonly check: ClaimsCheck;
-}
+export type RoutePolicy = Readonly<ReturnType<typeof createPolicy>>;
+
+/** The lists of scopes of which one is required, in the form in which a client requests them. */
+type Alternatives = readonly (readonly string[])[];
 
 type StepUpOptions = Pick<CheckedOptions, 'clockToleranceSeconds'> & Pick<TimeAndRandom, 'now'>;
 
-/** Returns a policy that consists of these checks. */
+/** Returns a policy that consists of these checks, step-up first. It is empty if it requires only a valid token. */
 function createPolicy(
   challenge: ChallengeParameters,
-  alternatives: RoutePolicy['alternatives'],
+  alternatives: Alternatives,
   stepUpChecks: readonly ClaimsCheck[],
   scopeChecks: readonly ClaimsCheck[],
-): RoutePolicy {
+) {
   const checks = [...stepUpChecks, ...scopeChecks];
   const check: ClaimsCheck = (claims) => {
     for (const one of checks) {
@@ -56,7 +49,7 @@ export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
   const scopes = new Set(challenges.flatMap(({ scope }) => scope?.split(' ') ?? []));
   const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
   const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
-  const combine = (some: RoutePolicy['alternatives'], others: RoutePolicy['alternatives']) =>
+  const combine = (some: Alternatives, others: Alternatives) =>
     some.flatMap((one) => others.map((other) => [...new Set([...one, ...other])]));
   return createPolicy(
     Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge }),
