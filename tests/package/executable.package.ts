@@ -11,6 +11,7 @@ import { packageBill } from '../../scripts/release.ts';
 import { thirdPartyNotices } from '../../scripts/third-party-notices.ts';
 import guardManifest from '../../src/auth/package.json';
 import { packed } from '../support/installed-package.ts';
+import { isNight } from '../support/node-versions.ts';
 import { copyRepository, copySources } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -99,21 +100,25 @@ describe('for macOS, build() leaves no signature that does not match', () => {
     return Buffer.from(await Bun.file(join(folder, 'protected-api')).arrayBuffer());
   };
 
-  test('on arm64: the signature has the SHA-256 of each page', async () => {
-    const file = await built('bun-darwin-arm64');
-    const { start = 0, end } = signatureOf(file) ?? {};
-    // A SuperBlob with one CodeDirectory (`kern/cs_blobs.h`).
-    const directory = start + file.readUInt32BE(start + 16);
-    const [hashes = 0, , , count = 0, limit = 0] = [16, 20, 24, 28, 32].map((at) => file.readUInt32BE(directory + at));
-    const pageSize = 2 ** file.readUInt8(directory + 39);
-    expect([end, limit, count]).toEqual([file.length, start, Math.ceil(start / pageSize)]);
-    const wrong = Array.from({ length: count }, (_, page) => page).filter((page) => {
-      const bytes = file.subarray(page * pageSize, Math.min((page + 1) * pageSize, limit));
-      const at = directory + hashes + page * 32;
-      return !file.subarray(at, at + 32).equals(new Bun.CryptoHasher('sha256').update(bytes).digest());
+  // Bun signs it, and build() leaves it alone.
+  if (isNight)
+    test('on arm64: the signature has the SHA-256 of each page', async () => {
+      const file = await built('bun-darwin-arm64');
+      const { start = 0, end } = signatureOf(file) ?? {};
+      // A SuperBlob with one CodeDirectory (`kern/cs_blobs.h`).
+      const directory = start + file.readUInt32BE(start + 16);
+      const [hashes = 0, , , count = 0, limit = 0] = [16, 20, 24, 28, 32].map((at) =>
+        file.readUInt32BE(directory + at),
+      );
+      const pageSize = 2 ** file.readUInt8(directory + 39);
+      expect([end, limit, count]).toEqual([file.length, start, Math.ceil(start / pageSize)]);
+      const wrong = Array.from({ length: count }, (_, page) => page).filter((page) => {
+        const bytes = file.subarray(page * pageSize, Math.min((page + 1) * pageSize, limit));
+        const at = directory + hashes + page * 32;
+        return !file.subarray(at, at + 32).equals(new Bun.CryptoHasher('sha256').update(bytes).digest());
+      });
+      expect(wrong).toEqual([]);
     });
-    expect(wrong).toEqual([]);
-  });
 
   test('on x64: there is none, and the file ends with its last segment', async () => {
     const file = await built('bun-darwin-x64');
