@@ -410,6 +410,21 @@ describe('a function as issuer', () => {
     expect(listed.reload(a)).rejects.toThrow('expected one of the option issuer');
   });
 
+  test('leaves with an answer that expires while a lost question is waited for', async () => {
+    const { clock, fake, reasonFor, known } = setUp({ jwksMaxStaleSeconds: 60 });
+    await reasonFor(a);
+    fake.by = () => new Promise(() => {});
+    clock.pause(660_000);
+    void reasonFor(a);
+    await settle();
+    clock.loseTimers();
+    const waiting = reasonFor(a);
+    await settle();
+    expect(known()).toEqual([a]);
+    clock.advance(5_000);
+    expect([await waiting, known()]).toEqual(['issuer_unavailable', []]);
+  });
+
   test('is asked again once 100 questions are lost, as on Cloudflare Workers with the requests that asked them', async () => {
     const { clock, fake, reasonFor } = setUp();
     fake.by = () => new Promise(() => {});
