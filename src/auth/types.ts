@@ -296,7 +296,7 @@ export type OwnName =
 
 /**
  * The options of a guard that needs no `audience`, because each issuer has its own. TypeScript describes mistakes by
- * the last form of a union: version 5 by its place in {@link OptionsFor}, version 7 by its name, so this one is first.
+ * the last form of a union: version 5 by its place in `OptionsFor`, version 7 by its name, so this one is first.
  */
 export interface AudienceByIssuerOptions<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>>
   extends Omit<GuardOptions<Schema, Accepted>, 'audience' | 'issuer'> {
