@@ -9,9 +9,9 @@ const warn = spyOn(console, 'warn').mockImplementation(() => {});
 afterAll(() => void warn.mockRestore());
 
 /** New seeds at night. By day, those that notice keys beyond their bound. Each repeats its run: `FLEET_SEED=7 bun test tests/fleet`. */
-const first = Number(process.env.FLEET_SEED ?? 9);
+const first = Number(process.env.FLEET_SEED ?? 13);
 const start = isNight && process.env.FLEET_SEED === undefined ? Math.floor(Math.random() * 1e9) : first;
-const seeds = Array.from({ length: isNight ? 2000 : 3 }, (_, index) => start + index);
+const seeds = Array.from({ length: isNight ? 2000 : 2 }, (_, index) => start + index);
 
 test.each(seeds)('a fleet in virtual time breaks no rule: seed %i', async (seed) => {
   const { broken, outcomes } = await simulate(seed);
