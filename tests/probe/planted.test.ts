@@ -206,7 +206,7 @@ describe('probe() finds', () => {
       const keySet = (await (await fetch(from.replace(/\?.*/, ''))).json()) as { keys: JWK[] };
       return (await jwtVerify(token, createLocalJWKSet(keySet))).payload;
     };
-    const report = await run({ verify }, { issuer }, server);
+    const report = await run({ verify }, { issuer, only: ['embedded-jku', ...ids.split(' ')] }, server);
     expect([...report.failed, ...report.warnings].map((row) => row.id)).toEqual(expect.arrayContaining(ids.split(' ')));
     await server.close();
   });
