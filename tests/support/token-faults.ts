@@ -103,7 +103,10 @@ export const tokenFaults: readonly Fault[] = [
     list.map(([name, token]) => faultOf(name, reason as RefusalReason, token)),
   ),
 ];
-export const faultsBeforeKeys = tokenFaults.filter(({ isBeforeKeys }) => isBeforeKeys);
+/** One fault for each reason that is found before a key is looked up. The verifier is tried with all of them. */
+export const faultsBeforeKeys: readonly Fault[] = [
+  ...new Map(tokenFaults.flatMap((fault) => (fault.isBeforeKeys ? [[fault.reason, fault]] : []))).values(),
+];
 
 const by = (name: string, kid = name, bits = 2048): TokenRow => [
   `a signature by the key ${name}`,
