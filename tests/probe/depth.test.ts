@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createGuard } from '../../src/auth/guard.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
-import { careful } from '../../src/probe/http/sender.ts';
+import { careful } from '../../src/probe/http/brake.ts';
 import { type Depth, probe } from '../../src/probe/index.ts';
 import type { Needs, Row } from '../../src/probe/row/row.ts';
 import { limits, requestsOf, within } from '../../src/probe/run/choice.ts';

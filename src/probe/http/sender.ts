@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { printable } from '../values/text.ts';
 import { isLoopbackHost } from '../values/url.ts';
+import { brakeOf, careful } from './brake.ts';
 import { challengesIn } from './challenges.ts';
 import {
   bodyTimeoutMs,
@@ -44,8 +45,6 @@ const realTime: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
 };
-/** What a host that is not this machine gets at most: requests in all, time between two, server errors. */
-export const careful = { requests: 700, intervalMs: 100, failures: 5 };
 /** The longest time that an API may ask for before the run ends. */
 const maxWaitSeconds = 30;
 
@@ -61,29 +60,12 @@ export function createSender({
 }: SenderOptions = {}) {
   const { maxLength = 65_536, signal = new AbortController().signal, network = overNetwork, clock = realTime } = others;
   const transmit = fetch ? intoFunction(fetch, clock) : network;
-  let [count, nextAt, stopped] = [0, 0, undefined as string | undefined];
-  /** How many responses were server errors, and how many of the last ones nothing or a limit. */
-  const failures = { errors: 0, silent: 0, limited: 0, lost: 0 };
   const isOther = (url: string) => fetch === undefined && !isLoopbackHost(new URL(url).hostname);
-
-  function whyStopped(): string | undefined {
-    if (signal.aborted) stopped ??= 'The run was interrupted';
-    return stopped;
-  }
-
-  function countFailure(url: string, status: number): void {
-    if (status === 0 || status >= 500) failures.errors += 1;
-    failures.silent = status === 0 ? failures.silent + 1 : 0;
-    failures.limited = status === 429 ? failures.limited + 1 : 0;
-    const max = careful.failures;
-    if (isOther(url) && failures.errors >= max) stopped ??= `${max} server errors: the API may be in trouble`;
-    if (failures.silent >= max) stopped ??= `${max} requests without a response`;
-    if (failures.limited >= max) stopped ??= 'The API limits requests (429)';
-  }
+  const brake = brakeOf(limit, signal, isOther);
+  let [nextAt, lost] = [0, 0];
 
   async function sendOnce(sent: Sent): Promise<Received> {
-    if (isOther(sent.url) && count >= limit) stopped ??= `${limit} requests were sent: name fewer targets or rows`;
-    const why = whyStopped();
+    const why = brake.before(sent.url);
     if (why !== undefined) return nothing(why);
     if (isOther(sent.url)) {
       // The clock of the machine may be set back.
@@ -91,33 +73,30 @@ export function createSender({
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       nextAt = clock.now() + careful.intervalMs;
     }
-    count += 1;
     const whole = completed(sent, headers);
     const received = await transmit(whole, signal, maxLength).then(withWords, (error: unknown) => {
       const why = error instanceof Error ? error.message || error.name : 'an error';
-      if (!fetch && why !== tooLate) failures.lost += 1;
+      if (!fetch && why !== tooLate) lost += 1;
       return nothing(`no response: ${printable(why)}`);
     });
     onReceived?.(sent, received);
-    countFailure(sent.url, received.status);
+    brake.after(sent.url, received.status);
     return received;
   }
 
   return {
-    stopped: whyStopped,
-    stop(reason: string) {
-      stopped ??= reason;
-    },
+    stopped: brake.why,
+    stop: brake.stop,
     pause: (ms: number) => clock.sleep(ms, signal),
     /** How many connections were refused, or ended before a response. */
-    lost: () => failures.lost,
+    lost: () => lost,
     async send(sent: Sent): Promise<Received> {
       const received = await sendOnce(sent);
       const { status } = received;
       const seconds = secondsIn(received.headers.get('retry-after'), clock.now());
       if (Number.isNaN(seconds) || !(status === 429 || (status === 503 && isOther(sent.url)))) return received;
       if (seconds > maxWaitSeconds) {
-        stopped ??= `The API asks to wait for ${Math.ceil(seconds)} seconds`;
+        brake.stop(`The API asks to wait for ${Math.ceil(seconds)} seconds`);
         return received;
       }
       await clock.sleep(seconds * 1000, signal);

@@ -79,12 +79,17 @@ export interface Trial {
 }
 
 export interface Row<Id extends string = string> {
+  /** Stable: for lists of known deviations. */
   readonly id: Id;
   /** The standard and section that demand it. */
   readonly rule: string;
+  /** Whether the standard says must or should. */
   readonly level: Level;
+  /** What the probe must have to send it. */
   readonly needs: Needs;
+  /** What is sent. */
   readonly sent: string;
+  /** What the standard demands. */
   readonly expected: string;
   /** What to set, in a library, a framework or a proxy. */
   readonly remedy: string;

@@ -1,4 +1,4 @@
-import { careful } from '../http/sender.ts';
+import { careful } from '../http/brake.ts';
 import type { Needs, Row } from '../row/row.ts';
 import { harmOf } from './harm.ts';
 import type { Depth, ProbeOptions } from './options.ts';

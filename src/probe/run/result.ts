@@ -1,4 +1,4 @@
-import type { Level, Needs } from '../row/row.ts';
+import type { Row } from '../row/row.ts';
 
 // Here is what a run returns.
 
@@ -6,29 +6,14 @@ import type { Level, Needs } from '../row/row.ts';
 export type Verdict = 'passed' | 'failed' | 'warning' | 'skipped' | 'inconclusive';
 
 /** The result of a row on a target. */
-export interface ProbedRow {
-  /** Stable: for lists of known deviations. */
-  readonly id: string;
+export interface ProbedRow
+  extends Pick<Row, 'id' | 'rule' | 'level' | 'needs' | 'sent' | 'expected' | 'remedy' | 'ownCode'> {
   /** Method and URL. */
   readonly target: string;
-  /** The standard and section that demand it. */
-  readonly rule: string;
-  /** Whether the standard says must or should. */
-  readonly level: Level;
-  /** What the probe must have to send it. */
-  readonly needs: Needs;
-  /** What was sent. */
-  readonly sent: string;
-  /** What the standard demands. */
-  readonly expected: string;
   /** What came, or why the row was skipped. */
   readonly got: string;
   /** Whether the response is what the standard demands. */
   readonly verdict: Verdict;
-  /** What to set, in a library, a framework or a proxy. */
-  readonly remedy: string;
-  /** What to write instead, where the validation is one's own. */
-  readonly ownCode?: string | undefined;
   /** Why it is known that the row fails. */
   readonly known?: string;
 }

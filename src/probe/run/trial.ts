@@ -1,6 +1,7 @@
-import { type Base, forge } from '../forge/forge.ts';
+import { type Base, type Change, forge } from '../forge/forge.ts';
 import { proofFor, thumbprintOf } from '../forge/proof.ts';
 import { challengesIn, parameterOf } from '../http/challenges.ts';
+import type { Sent } from '../http/network.ts';
 import { readResourceMetadata } from '../http/resource-metadata.ts';
 import type { Clock, Received, Sender } from '../http/sender.ts';
 import { haveSideKeys, type KeyServer } from '../issuer/served-issuer.ts';
@@ -33,33 +34,15 @@ function sending(target: Target, base: () => Base, sender: Sender, state: State)
     return { ...received, outcome: isServed ? 'served' : isUnclear ? 'unclear' : 'refused' };
   };
   async function send(attempt: Attempt): Promise<Answer> {
-    const { token, scheme = state.scheme, headers = [], method = target.method } = attempt;
-    const { proofs = scheme === 'DPoP' ? [{}] : [] } = attempt;
     let good: string | undefined;
     const filled = (text: string) =>
       text.replaceAll('TOKEN', () => {
         good ??= forge(base());
         return good;
       });
-    const url = changedUrl(target.url, attempt, filled);
-    const hasNone = /^(?:GET|HEAD|DELETE)$/.test(attempt.method ?? '');
-    const body = attempt.body === undefined ? (hasNone ? undefined : target.body) : filled(attempt.body);
-    const text = token === undefined ? undefined : forge(base(), token);
-    const credentials = (): (readonly [string, string])[] =>
-      text === undefined
-        ? []
-        : [
-            ['Authorization', `${scheme} ${text}`],
-            ...proofs.map((change) => ['DPoP', proofFor({ method, url }, text, change, state.nonce)] as const),
-          ];
-    const others = headers.map(([name, value]) => [name, filled(value)] as const);
+    const token = attempt.token === undefined ? undefined : forge(base(), attempt.token);
     const once = async () =>
-      judge(
-        await sender.send({
-          ...{ id: state.row, method, url, headers: [...credentials(), ...others], body },
-          bodyMs: attempt.bodyMs,
-        }),
-      );
+      judge(await sender.send({ id: state.row, ...requestOf(attempt, target, state, token, filled) }));
     const before = state.nonce;
     const answer = await once();
     // A client of RFC 9449 repeats a request with the nonce that it was given (§8, §9).
@@ -69,11 +52,41 @@ function sending(target: Target, base: () => Base, sender: Sender, state: State)
   return { send, read };
 }
 
+type Fill = (text: string) => string;
+
+/** Returns the request of an attempt, with the token that it presents. */
+function requestOf(attempt: Attempt, target: Target, state: State, token: string | undefined, filled: Fill) {
+  const { scheme = state.scheme, headers = [], method = target.method } = attempt;
+  const { proofs = scheme === 'DPoP' ? [{}] : [] } = attempt;
+  const url = changedUrl(target.url, attempt, filled);
+  const hasNone = /^(?:GET|HEAD|DELETE)$/.test(attempt.method ?? '');
+  const body = attempt.body === undefined ? (hasNone ? undefined : target.body) : filled(attempt.body);
+  const proofOf = (change: Change) => proofFor({ method, url }, token ?? '', change, state.nonce);
+  const credentials: Sent['headers'] =
+    token === undefined
+      ? []
+      : [['Authorization', `${scheme} ${token}`], ...proofs.map((change) => ['DPoP', proofOf(change)] as const)];
+  const others = headers.map(([name, value]) => [name, filled(value)] as const);
+  return { method, url, headers: [...credentials, ...others], body, bodyMs: attempt.bodyMs };
+}
+
 /** Changes the URL as it is written: a parser would normalize its path. */
-function changedUrl(url: string, { path = (same) => same, query }: Attempt, filled: (text: string) => string): string {
+function changedUrl(url: string, { path = (same) => same, query }: Attempt, filled: Fill): string {
   const [, origin = '', at = '', rest = ''] = /^(https?:\/\/[^/?#]*)([^?#]*)(.*)$/s.exec(url) ?? [];
   const more = query === undefined ? '' : `${rest.includes('?') ? '&' : '?'}${filled(query)}`;
   return origin + path(at) + rest + more;
+}
+
+/** Returns what a target says of itself: its metadata, and whether it takes proofs, or nothing else. */
+async function describe(url: string, bare: Answer, read: (url: string) => Promise<Answer>) {
+  const found = bare.outcome === 'refused' ? await readResourceMetadata(url, bare.headers, read) : undefined;
+  const { metadata, metadataUrl } = found ?? {};
+  const schemes = challengesIn(bare.headers.get('www-authenticate'))?.map(({ scheme }) => scheme.toLowerCase()) ?? [];
+  const isNamed = schemes.includes('dpop');
+  return {
+    ...{ metadata, metadataUrl, hasDpop: isNamed || metadata?.dpop_signing_alg_values_supported !== undefined },
+    isBound: metadata?.dpop_bound_access_tokens_required === true || (isNamed && !schemes.includes('bearer')),
+  };
 }
 
 interface Parts {
@@ -93,12 +106,8 @@ export async function createTrial(target: Target, { source, sender, server, cloc
   const { send, read } = sending(target, base, sender, state);
 
   const bare = await send({});
-  const found = bare.outcome === 'refused' ? await readResourceMetadata(url, bare.headers, read) : undefined;
-  const { dpop_signing_alg_values_supported: algorithms, dpop_bound_access_tokens_required: isRequired } =
-    found?.metadata ?? {};
-  const schemes = challengesIn(bare.headers.get('www-authenticate'))?.map(({ scheme }) => scheme.toLowerCase()) ?? [];
-  const hasDpop = schemes.includes('dpop');
-  if (base().key && (isRequired === true || (hasDpop && !schemes.includes('bearer')))) state.scheme = 'DPoP';
+  const { isBound, ...described } = await describe(url, bare, read);
+  if (base().key && isBound) state.scheme = 'DPoP';
   const control = async () => (source.hasToken ? send({ token: {} }) : undefined);
   const isRedirect = ({ status }: Answer) => Math.floor(status / 100) === 3;
   const first = bare.outcome === 'refused' ? await control() : undefined;
@@ -120,14 +129,13 @@ export async function createTrial(target: Target, { source, sender, server, cloc
       return base();
     },
     ...{ url, method, profile: options.profile, bare, good, send, sendOnce, read, scheme: state.scheme },
-    ...{ metadata: found?.metadata, metadataUrl: found?.metadataUrl, nonce: () => state.nonce },
+    ...{ ...described, nonce: () => state.nonce },
     isProtected,
     isPatient: isFirst && (options.fetch === undefined || clock !== undefined),
     wait: sender.pause,
     server,
     hasSideKeys: () => server !== undefined && haveSideKeys(server),
     isIntrusive: options.intrusive ?? isOwn,
-    hasDpop: hasDpop || algorithms !== undefined,
   };
   return { trial, control, begin: (row: string) => void Object.assign(state, { row }) };
 }
