@@ -78,9 +78,10 @@ export interface Trial {
   read(url: string): Promise<Answer>;
 }
 
-export interface Row<Id extends string = string> {
+/** What a row says of itself, and a report of it. */
+export interface RowDescription {
   /** Stable: for lists of known deviations. */
-  readonly id: Id;
+  readonly id: string;
   /** The standard and section that demand it. */
   readonly rule: string;
   /** Whether the standard says must or should. */
@@ -95,6 +96,10 @@ export interface Row<Id extends string = string> {
   readonly remedy: string;
   /** What to write instead, where the validation is one's own. */
   readonly ownCode?: string | undefined;
+}
+
+export interface Row<Id extends string = string> extends RowDescription {
+  readonly id: Id;
   /** The profile that has it, if others do not. */
   readonly onlyIn?: Profile | undefined;
   /** Levels in profiles that differ. */

@@ -1,4 +1,4 @@
-import type { Row } from '../row/row.ts';
+import type { RowDescription } from '../row/row.ts';
 
 // Here is what a run returns.
 
@@ -6,8 +6,7 @@ import type { Row } from '../row/row.ts';
 export type Verdict = 'passed' | 'failed' | 'warning' | 'skipped' | 'inconclusive';
 
 /** The result of a row on a target. */
-export interface ProbedRow
-  extends Pick<Row, 'id' | 'rule' | 'level' | 'needs' | 'sent' | 'expected' | 'remedy' | 'ownCode'> {
+export interface ProbedRow extends RowDescription {
   /** Method and URL. */
   readonly target: string;
   /** What came, or why the row was skipped. */
