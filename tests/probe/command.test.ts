@@ -266,6 +266,13 @@ describe('protected-api-probe', () => {
     expect(stderr).toStartWith(line);
   });
 
+  test('does not take the rest of a script for a token', async () => {
+    const stderr = 'Cannot read a token: standard input has more than one word\n';
+    expect(await probeWith(['http://x.test'], 'npm test\nnpm run deploy\n')).toEqual({ status: 2, stdout: '', stderr });
+    await using target = api(() => ({}));
+    expect(await probeWith([target.url, '--only', 'control'], 'Bearer e30.e30.e30\n')).toMatchObject({ status: 3 });
+  });
+
   test('does not take a blank standard input for a run without a token', async () => {
     const stderr = 'Cannot read a token: standard input is blank\n';
     expect(await probeWith(['http://x.test'], ' \n')).toEqual({ status: 2, stdout: '', stderr });

@@ -65,6 +65,9 @@ async function readToken(): Promise<string> {
   // A CI system may have a pipe that nobody writes to. Otherwise a secret that is missing would pass for a run with a token.
   if (input.trim() === '' && (source.isFile() || input !== ''))
     throw new TypeError('Cannot read a token: standard input is blank');
+  // A shell that reads its script from standard input leaves the rest of it to its commands.
+  if (!/^(?:(?:Bearer|DPoP)\s+)?\S*$/i.test(input.trim()))
+    throw new TypeError('Cannot read a token: standard input has more than one word');
   return input.trim();
 }
 
