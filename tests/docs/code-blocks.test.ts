@@ -303,10 +303,17 @@ describe('the TypeScript blocks of the documentation', () => {
     process.env.CLIENT_SECRET = 'secret';
   });
 
-  test('compile', async () => {
-    const tsc = Bun.spawn([process.execPath, 'x', 'tsc', '--noEmit', '-p', folder], { stdout: 'pipe' });
-    expect(await tsc.stdout.text()).toBe('');
-  }, 120_000);
+  // Applications that only set `strict` have the second.
+  test.each(['true', 'false'])(
+    'compile with exactOptionalPropertyTypes %s',
+    async (isExact) => {
+      const options = ['--noEmit', '-p', folder, '--exactOptionalPropertyTypes', isExact];
+      const tsc = Bun.spawn([process.execPath, 'x', 'tsc', ...options], { stdout: 'pipe' });
+      const errors = (await tsc.stdout.text()).split('\n').filter((line) => line.startsWith('dist/'));
+      expect(errors).toEqual([]);
+    },
+    120_000,
+  );
 
   test.each(blocks.filter(({ file }) => file.endsWith('.test.ts')))('pass as tests: $file', ({ file }) => passes(file));
 

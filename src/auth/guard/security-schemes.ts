@@ -10,6 +10,21 @@ export interface SecuritySchemeOptions {
   readonly scopes?: readonly string[] | undefined;
 }
 
+/** A scheme of the header `Authorization` (OpenAPI, Security Scheme Object). */
+interface HttpScheme {
+  type: 'http';
+  scheme: string;
+  bearerFormat?: string;
+  description: string;
+}
+
+/** A scheme with which tools get a token themselves. */
+interface OAuth2Scheme {
+  type: 'oauth2';
+  description: string;
+  flows: { clientCredentials: { tokenUrl: string; scopes: Record<string, string> } };
+}
+
 /** The guards, or the options that they were given, of which a document has the scheme `oauth2`. */
 const withTokenEndpoint = new WeakSet<object>();
 
@@ -24,25 +39,22 @@ const withTokenEndpoint = new WeakSet<object>();
 export function securitySchemes(
   given: Partial<OptionsFor<unknown, never>> | Guard<object>,
   { tokenEndpoint, scopes = [] }: SecuritySchemeOptions = {},
-) {
+): { bearer?: HttpScheme; dpop?: HttpScheme; oauth2?: OAuth2Scheme } {
   const core = coreOf(given);
   const { dpop = 'off' } = core?.options ?? (given as Partial<GuardOptions>);
   withTokenEndpoint[tokenEndpoint === undefined ? 'delete' : 'add'](core ?? given);
   const withProof = '`Authorization: DPoP <token>` and a proof in the `DPoP` header (RFC 9449)';
   if (dpop === 'required')
-    return {
-      dpop: { type: 'http' as const, scheme: 'dpop', description: `Use an existing access token, with ${withProof}` },
-    };
+    return { dpop: { type: 'http', scheme: 'dpop', description: `Use an existing access token, with ${withProof}` } };
   const description = `Use an existing access token${dpop === 'on' ? `. If it is bound to a key, send it with ${withProof}` : ''}`;
-  const bearer = { type: 'http' as const, scheme: 'bearer', bearerFormat: 'JWT', description };
+  const bearer = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description } as const;
   if (tokenEndpoint === undefined) return { bearer };
   const describedScopes = Object.fromEntries(scopes.map((scope) => [scope, 'Required by operations that list it']));
-  const oauth2 = {
-    type: 'oauth2' as const,
-    description: 'Get an access token with the client credentials grant',
-    flows: { clientCredentials: { tokenUrl: tokenEndpoint, scopes: describedScopes } },
+  const flows = { clientCredentials: { tokenUrl: tokenEndpoint, scopes: describedScopes } };
+  return {
+    bearer,
+    oauth2: { type: 'oauth2', description: 'Get an access token with the client credentials grant', flows },
   };
-  return { bearer, oauth2 };
 }
 
 /** What a client must meet one of: a token with these scopes, by the name of its scheme, or nothing. */
