@@ -98,7 +98,7 @@ const onLoopback = (text: string) =>
 const withoutPorts = (text: string) =>
   text
     .replace(/^serve\(.*\);\n/m, '')
-    .replace(/(?:\n {2})?\.listen\((?!0,)(?:.*\{\n.*\n\}\)|.*\))/, '')
+    .replace(/(?:\n {2})?\.listen\((?!0,)(?:.*\{\n(?: .*\n)+\}\)|.*\))/, '')
     .replace('create(Application)', 'create(Application, { logger: false })');
 /** Writes a module beside the blocks. */
 export const write = (file: string, text: string) => Bun.write(join(folder, file), onLoopback(text));
@@ -108,6 +108,7 @@ for (const block of blocks) await write(block.file, framed({ ...block, text: wit
 for (const [file, block] of [
   ['mcp-guard.ts', 'guides/mcp#What tools know about the user'],
   ['document.ts', 'guides/openapi#Hono and Express'],
+  ['orders.ts', 'guides/openapi'],
 ] as const)
   await write(file, blocks.find(({ id }) => id === block)?.text ?? '');
 await write('options.ts', `export const issuer = '${url}';\nexport const audience = '${audience}';\n`);

@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { certificate } from '../support/certificates.ts';
+import { runToEnd } from '../support/child-process.ts';
 import { pages, readText } from '../support/repository.ts';
-import { audience, blocks, folder, github, isServed, passes, type Special, send, url } from './blocks.ts';
+import { audience, blocks, folder, github, isServed, passes, type Special, send, url, write } from './blocks.ts';
 
 /**
  * A request to a block, the claims of its token, and its response: the status, and a part of headers and body. Last, what is special
@@ -313,6 +315,19 @@ describe('the TypeScript blocks of the documentation', () => {
       expect(errors).toEqual([]);
     },
     120_000,
+  );
+
+  // Express 5 gives the error to the callback of listen().
+  test.each(['express', 'fastify', 'koa'])(
+    'start/%s fails if its port is taken, and says nothing else',
+    async (page) => {
+      await using taken = Bun.serve({ port: 0, fetch: () => new Response() });
+      const text = blocks.find(({ id }) => id === `start/${page}`)?.text ?? '';
+      await write(`taken-${page}.ts`, text.replaceAll('3010', String(taken.port)));
+      const file = join(folder, `taken-${page}.ts`);
+      const { status, stdout } = await runToEnd([process.execPath, file]);
+      expect([status, stdout]).toEqual([1, '']);
+    },
   );
 
   test.each(blocks.filter(({ file }) => file.endsWith('.test.ts')))('pass as tests: $file', ({ file }) => passes(file));
