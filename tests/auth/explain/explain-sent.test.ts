@@ -20,12 +20,22 @@ describe('explainToken() says what was sent instead of a token', () => {
     [`${header}.${claims}`, 'the token was cut: it has 2 of 3 parts'],
     [`${header}.${claims}.`, 'the token was cut: it has 2 of 3 parts'],
     [header, 'the token was cut: it has 1 of 3 parts'],
+    [token.slice(0, -1), 'the token was cut or changed: compare its length with that which the issuer returned'],
+    [token.replace('.', '.!'), 'the token was cut or changed: '],
     [`${header}.${claims}.SIGNATURE_REMOVED_BY_GOOGLE`, 'Google Cloud Run has replaced the signature. '],
     [`${pad(header)}.${pad(claims)}.${pad(signature)}`, 'a part ends with =, as in x-amzn-oidc-data'],
   ])('Bearer %s', async (text, advice) => {
     const explained = await explainToken(`Authorization: Bearer ${text}`, offline());
     expect([400, 401]).toContain(explained.status ?? 0);
     expect(explained.advice).toStartWith(advice);
+  });
+
+  test('no check of claims is listed for a text that has none, but for one without a payload', async () => {
+    const formsOf = async (text: string) =>
+      (await explainToken(text, offline())).checks.filter(({ name }) => name === 'forms').length;
+    expect(await Promise.all(['opaque', '', 'a.b.c.d.e', `${header}.e30.${signature}`].map(formsOf))).toEqual([
+      0, 0, 0, 1,
+    ]);
   });
 
   test('a token in the quotes of a command or of JSON is one', async () => {

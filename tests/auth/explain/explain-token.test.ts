@@ -160,7 +160,7 @@ test.each<[name: string, overrides: TokenOverrides, end: string]>([
     { claims: { events: { 'http://schemas.openid.net/event/backchannel-logout': {} } } },
     another,
   ],
-  ['crit', { header: { crit: ['b64'] } }, `Token header must not contain crit. ${another}`],
+  ['crit', { header: { crit: ['b64'] } }, `configure the issuer to leave crit out of the header. ${another}`],
   ['a later nbf', { claims: { nbf: inAnHour } }, another],
   ['no exp', { claims: { exp: undefined } }, `the issuer must change the token: exp must be a number. ${another}`],
   ['no audience that a setting accepts', { claims: { aud: [] } }, 'No settings accept the token:'],

@@ -232,7 +232,7 @@ explains('an encrypted token', text('a.b.c.d.e'), [
 const nested = Buffer.from(`{"iss":${'['.repeat(100_000)}${']'.repeat(100_000)}}`).toString('base64url');
 explains('an oversized token', text(`eyJ.${nested}.x`), [
   ' characters in 3 parts rejected: a signed JWT has three parts of base64url and at most 8192 characters…',
-  '401 invalid_token: Token is longer than 8192 characters',
+  '401 invalid_token: the token is too long: configure the issuer to put fewer claims, such as groups, into it',
 ]);
 const nothing = '400 invalid_request: nothing was pasted. Paste a token, or pipe one to standard input';
 explains('nothing', text(''), ['format nothing rejected: a signed JWT has three parts…', nothing]);

@@ -131,7 +131,7 @@ function describeClaims(explained: Explained): readonly Check[] {
       required_claim_mismatch: `change ${nameOf('requiredClaims')}, or the claims that the issuer adds`,
     }),
     describeKind(explained),
-    describeForms(claims),
+    describeForms(explained),
     check('expiry', showTime(claims.exp, nowSeconds), wanted, { token_expired: 'the client must request a new token' }),
     check('not before', start, wanted, {
       token_not_yet_valid: `the clocks of the issuer and of this machine differ. Raise ${tolerance} (at most 300)`,
@@ -153,8 +153,9 @@ function describeKind(explained: Explained): Check {
   });
 }
 
-function describeForms(claims: Explained['claims']): Check {
-  const wrong = findMalformed(claims);
+function describeForms({ header, claims, isIntrospected }: Explained): Check {
+  const isDecoded = isIntrospected || Object.keys(header).length > 0;
+  const wrong = isDecoded ? findMalformed(claims) : [];
   const has = joined(wrong.map(({ name }) => `${name} ${show(claims[name])}`)) || undefined;
   const wants = joined(wrong.map(({ name, type }) => `${name} must be ${type}`)) || 'the payload must be a JSON object';
   return check('forms', has, wants, { claims_malformed: `the issuer must change the token: ${wants}` });

@@ -21,10 +21,13 @@ export function describeHeader(explained: Explained): readonly Check[] {
   const format = {
     credentials_missing: pasted,
     credentials_malformed: pasted,
-    token_oversized: '',
+    token_oversized: 'the token is too long: configure the issuer to put fewer claims, such as groups, into it',
     token_opaque: sent ?? `${requestAudience(options)}. Then the issuer sends a JWT`,
     token_encrypted: 'configure the issuer to sign access tokens without encrypting them',
-    token_malformed: sent ?? describeChange(text) ?? '',
+    token_malformed:
+      sent ??
+      describeChange(text) ??
+      'the token was cut or changed: compare its length with that which the issuer returned',
   };
   const algorithm = algorithmOf(header.alg)
     ? `set ${nameOf('algorithms')} to ${show(header.alg)} if the issuer signs with it`
@@ -47,7 +50,7 @@ export function describeHeader(explained: Explained): readonly Check[] {
     }),
     check('type', hasType, wantsType, {
       ...(hasOtherType(explained) && { type_unsupported: type }),
-      critical_header: '',
+      critical_header: 'configure the issuer to leave crit out of the header',
     }),
   ];
 }
