@@ -65,7 +65,9 @@ test('a row with several requests says which one was let in, and shows nothing o
   const { token: mint, options } = await createTestIssuer();
   const token = await mint();
   const isOpen = ({ url, headers }: Request) =>
-    /x\.css$|debug=true$/.test(url) || /\.css$/.test(url) || headers.get('authorization')?.startsWith('JWT ');
+    /x\.css$|debug=true$/.test(url) ||
+    /\.css$/.test(url) ||
+    /^JWT |, Bearer e30/.test(headers.get('authorization') ?? '');
   const report = await probe({
     ...{ token, keys: options.keys, targets: ['https://api.invalid/reports'] },
     fetch: (request) =>
@@ -77,5 +79,7 @@ test('a row with several requests says which one was let in, and shows nothing o
   expect(gotOf('path-extension')).toBe('200 (variant 2 of 3: /reports/x.css)');
   expect(gotOf('path-query')).toBe('200 (variant 3 of 4: ?x=.css)');
   expect(gotOf('scheme-other')).toBe('200 (variant 2 of 4: Authorization: JWT TOKEN)');
+  const cut = '200 (variant 1 of 2: Authorization: Bearer TOKEN, Authorization: Bearer e30.e30.e...)';
+  expect(gotOf('credentials-two-headers-bad')).toBe(cut);
   expect(JSON.stringify(report)).not.toContain(token.split('.')[2] ?? token);
 });
