@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test';
-import { dirname } from 'node:path';
-import { run } from '../support/child-process.ts';
+import { dirname, join } from 'node:path';
+import { createTestIssuer } from '../../src/auth/testing.ts';
+import { run, runToEnd } from '../support/child-process.ts';
+import { serve } from '../support/fixture.ts';
 import { installedPackage } from '../support/installed-package.ts';
 import { isNight, newestNode, nodePath } from '../support/node-versions.ts';
+import { readText, root } from '../support/repository.ts';
 import { follow, type Start } from '../support/start-page.ts';
 import { runWorker } from '../support/worker.ts';
 
@@ -49,3 +52,20 @@ test.each(rows)(
     expect(packages.split(' ')).toEqual(expect.arrayContaining(others));
   },
 );
+
+test('docs/start/fetch.md bundles a function for AWS Lambda, which responds to its event with a 200', async () => {
+  const [, section = ''] = (await readText('docs/start/fetch.md')).split('\n## AWS Lambda\n');
+  const [bundling = '', calling = ''] = Array.from(section.matchAll(/^```sh\n(.*?)^```$/gms), ([, text = '']) => text);
+  await Bun.write(join(folder(), 'lambda.ts'), await readText('examples/lambda.ts'));
+  const keys = serve(() => Response.json(issuer.options.keys));
+  const issuer = await createTestIssuer({ issuer: keys.url.href, audience: 'https://api.example.com' });
+  const script = bundling
+    .replace(/^npm install .*\n/m, '')
+    .replace('npx esbuild', join(root, 'node_modules/.bin/esbuild'));
+  const { stdout } = await runToEnd(
+    ['bash', '-euc', `cd ${folder()}\n${script}${calling.replace('http://localhost:4010/', keys.url.href)}`],
+    { PATH: path(), TOKEN: await issuer.token({ sub: 'ada', scope: 'read:reports' }) },
+  );
+  expect(stdout).toContain('statusCode: 200');
+  expect(stdout).toContain('{"hello":"ada"}');
+});
