@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { $ } from 'bun';
 import { createGuard, type GuardOptions } from '../../src/auth/guard.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
+import { optionsOfFlags, readFlags } from '../../src/probe/command/flags.ts';
+import { runProbe } from '../../src/probe/run/probe.ts';
 import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { type Environment, freePort, run, runToEnd, untilProcess } from '../support/child-process.ts';
 import { serve } from '../support/fixture.ts';
@@ -210,6 +212,25 @@ describe('protected-api-probe', () => {
   });
 
   test.each([
+    ['a token as a flag', ['http://x.test', '--eyJhbGciOiJSUzI1NiJ9.e30.AA'], 'Cannot read flags: see'],
+    ['no folder for the report', ['http://127.0.0.1:1', '--junit', 'none/x.xml'], 'Cannot write the file that --junit'],
+    [
+      'a port that is none',
+      ['http://x.test', '--serve-issuer', 'x'],
+      'Cannot read flags: --serve-issuer must be a port',
+    ],
+    [
+      'no secret',
+      ['http://x.test', '--client-id', 'ci', '--issuer', 'https://x.test'],
+      'Cannot get a token: set CLIENT_SECRET',
+    ],
+  ])('responds to %s with one line and exit status 2', async (_, args, line) => {
+    const { status, stdout, stderr } = await probeWith(args);
+    expect({ status, stdout, lines: stderr.split('\n').length }).toEqual({ status: 2, stdout: '', lines: 2 });
+    expect(stderr).toStartWith(line);
+  });
+
+  test.each<[what: string, args: string[], line: string]>([
     ['no URL', [], 'Cannot probe: targets must name'],
     ['no http URL', ['api.example.com'], 'Cannot read flags: a target must be'],
     [
@@ -218,7 +239,6 @@ describe('protected-api-probe', () => {
       'Cannot read flags: --scop is no flag, or its value is missing; see',
     ],
     ['a flag without its value', ['http://x.test', '--scope'], 'Cannot read flags: --scope is no flag, or its value'],
-    ['a token as a flag', ['http://x.test', '--eyJhbGciOiJSUzI1NiJ9.e30.AA'], 'Cannot read flags: see'],
     ['an issuer without its client', ['http://x.test', '--issuer', 'https://x.test'], 'Cannot read flags: --issuer is'],
     [
       'two issuers',
@@ -235,17 +255,11 @@ describe('protected-api-probe', () => {
       ['--openapi', 'http://127.0.0.1:1/openapi.json'],
       'Cannot read the OpenAPI document: no response: ',
     ],
-    ['no folder for the report', ['http://127.0.0.1:1', '--junit', 'none/x.xml'], 'Cannot write the file that --junit'],
     ['an unknown row', ['http://x.test', '--only', 'audiense'], 'Cannot probe: no row is called audiense'],
     ['rows of a profile', ['http://x.test', '--only', 'mcp'], 'Cannot probe: the rows of mcp need the profile mcp'],
     ['an unknown profile', ['http://x.test', '--profile', 'x'], 'Cannot probe: x is no profile'],
     ['an unknown depth', ['http://x.test', '--depth', 'x'], 'Cannot probe: x is no depth'],
     ['another level', ['http://x.test', '--fail-on', 'must'], 'Cannot read flags: --fail-on must be should'],
-    [
-      'a port that is none',
-      ['http://x.test', '--serve-issuer', 'x'],
-      'Cannot read flags: --serve-issuer must be a port',
-    ],
     ['no file', ['http://x.test', '--known', 'none'], 'Cannot read a file that --known'],
     ['claims that are none', ['http://x.test', '--claims', '/dev/null'], 'Cannot read claims: the file must be'],
     ['a token that is no file', ['http://x.test', '--token', 'eyJ'], 'Cannot read flags: --token must be'],
@@ -255,15 +269,9 @@ describe('protected-api-probe', () => {
       ['http://x.test', '--header', 'authorization: Bearer x'],
       'Cannot probe: headers must not have Authorization',
     ],
-    [
-      'no secret',
-      ['http://x.test', '--client-id', 'ci', '--issuer', 'https://x.test'],
-      'Cannot get a token: set CLIENT_SECRET',
-    ],
-  ])('responds to %s with one line and exit status 2', async (_, args, line) => {
-    const { status, stdout, stderr } = await probeWith(args);
-    expect({ status, stdout, lines: stderr.split('\n').length }).toEqual({ status: 2, stdout: '', lines: 2 });
-    expect(stderr).toStartWith(line);
+  ])('names the fault of %s', async (_, args, line) => {
+    const tried = async () => runProbe(await optionsOfFlags(readFlags(args)));
+    await expect(tried()).rejects.toThrow(line);
   });
 
   test('does not take the rest of a script for a token', async () => {
