@@ -1,11 +1,13 @@
 import { createMarkdownRenderer, defineLoader, type SiteConfig } from 'vitepress';
-import { readPage } from '../pages.ts';
+import { readPage, withNote } from '../pages.ts';
 
 /** The parts of the home page that its first screen shows, as HTML. */
 export interface Home {
   readonly title: string;
   readonly sentence: string;
   readonly install: string;
+  /** What to install before there is a release, or nothing. */
+  readonly note: string;
   readonly code: string;
   readonly responses: string;
   /** What it does that others do not. */
@@ -29,6 +31,7 @@ export default defineLoader({
       title: title.replace('# ', ''),
       sentence: await render(sentence),
       install: (block('sh')[1] ?? '').trim(),
+      note: await render(/^Version .+ is not on npm yet.*/m.exec(withNote(first))?.[0]),
       code: await render(block('ts')[0]),
       responses: await render(block('http')[0]),
       points: await render(/^- .*/ms.exec(first)?.[0]),
