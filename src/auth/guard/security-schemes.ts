@@ -10,21 +10,6 @@ export interface SecuritySchemeOptions {
   readonly scopes?: readonly string[] | undefined;
 }
 
-/** A scheme of the header `Authorization` (OpenAPI, Security Scheme Object). */
-interface HttpScheme {
-  type: 'http';
-  scheme: string;
-  bearerFormat?: string;
-  description: string;
-}
-
-/** A scheme with which tools get a token themselves. */
-interface OAuth2Scheme {
-  type: 'oauth2';
-  description: string;
-  flows: { clientCredentials: { tokenUrl: string; scopes: Record<string, string> } };
-}
-
 /** The guards, or the options that they were given, of which a document has the scheme `oauth2`. */
 const withTokenEndpoint = new WeakSet<object>();
 
@@ -39,7 +24,16 @@ const withTokenEndpoint = new WeakSet<object>();
 export function securitySchemes(
   given: Partial<OptionsFor<unknown, never>> | Guard<object>,
   { tokenEndpoint, scopes = [] }: SecuritySchemeOptions = {},
-): { bearer?: HttpScheme; dpop?: HttpScheme; oauth2?: OAuth2Scheme } {
+): {
+  // Without names: an interface has no index signature, and the declaration of an application could not name it.
+  [Name in 'bearer' | 'dpop']?: { type: 'http'; scheme: string; bearerFormat?: string; description: string };
+} & {
+  oauth2?: {
+    type: 'oauth2';
+    description: string;
+    flows: { clientCredentials: { tokenUrl: string; scopes: Record<string, string> } };
+  };
+} {
   const core = coreOf(given);
   const { dpop = 'off' } = core?.options ?? (given as Partial<GuardOptions>);
   withTokenEndpoint[tokenEndpoint === undefined ? 'delete' : 'add'](core ?? given);
