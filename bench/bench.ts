@@ -71,7 +71,8 @@ const { values: flags } = parseArgs({
     help: { type: 'boolean' },
   },
 });
-// An interrupted benchmark must not leave servers behind that spoil the next one: they end with this process, if it exits.
+// An interrupted benchmark must not leave servers behind that spoil the next one: they end with this process, if it
+// exits.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 
 if (flags.help) console.log(usage);

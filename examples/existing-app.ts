@@ -11,8 +11,8 @@ const guard = resourceServer({
   onRefused: ({ method, url }, reason) => console.warn(`Rejected ${method} ${new URL(url).pathname}: ${reason}`),
 });
 
-// The guard protects routes that are added after it to the same instance. The protected routes have a separate instance, so
-// the public routes below stay public.
+// The guard protects routes that are added after it to the same instance. The protected routes have a separate
+// instance, so the public routes below stay public.
 const orders = new Elysia({ prefix: '/orders' })
   .use(guard)
   .get('', ({ claims }) => ({ customer: claims.sub, orders: [] }))

@@ -1,11 +1,11 @@
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 
-// Checks requests for a proxy: auth_request of nginx, forwardAuth of Traefik, forward_auth of Caddy. docs/guides/forward-auth.md
-// has their configurations. The proxy must
+// Checks requests for a proxy: auth_request of nginx, forwardAuth of Traefik, forward_auth of Caddy.
+// docs/guides/forward-auth.md has their configurations. The proxy must
 // - set X-Forwarded-Method and X-Forwarded-Uri to the method and the target as the client sent them,
-// - replace or remove X-Auth-Issuer, -Subject, -Client and -Scopes in what it passes on, in any spelling that the API reads as these,
-//   and remove what some APIs take for another method or path: X-HTTP-Method, X-HTTP-Method-Override,
-//   X-Method-Override, X-Original-URL, X-Rewrite-URL.
+// - replace or remove X-Auth-Issuer, -Subject, -Client and -Scopes in what it passes on, in any spelling that the API
+//   reads as these, and remove what some APIs take for another method or path: X-HTTP-Method,
+//   X-HTTP-Method-Override, X-Method-Override, X-Original-URL, X-Rewrite-URL.
 // Only the proxy may reach this port. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run forward-auth.ts
 const guard = createGuard(optionsFromEnvironment(process.env));

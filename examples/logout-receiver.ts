@@ -2,7 +2,8 @@ import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtV
 import { LRUCache } from 'lru-cache';
 import { createGuard } from 'protected-api/guard';
 
-// An API that an issuer tells of logouts (OpenID Connect Back-Channel Logout) and of revoked sessions (CAEP). Start it with:
+// An API that an issuer tells of logouts (OpenID Connect Back-Channel Logout) and of revoked sessions (CAEP).
+// Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com CLIENT_ID=my-api bun run logout-receiver.ts
 const { ISSUER: issuer = 'https://tenant.example.com/', AUDIENCE: audience = 'https://api.example.com' } = process.env;
 /** Your client ID at the issuer, and the audience of the event stream. */
@@ -11,7 +12,8 @@ const keys = createRemoteJWKSet(new URL(`${issuer}.well-known/jwks.json`));
 const logout = 'http://schemas.openid.net/event/backchannel-logout';
 const revoked = 'https://schemas.openid.net/secevent/caep/event-type/session-revoked';
 
-// As long as an access token is valid. Several processes need a shared list, and one that a restart must not empty needs a stored one.
+// As long as an access token is valid. Several processes need a shared list, and one that a restart must not empty
+// needs a stored one.
 const lasting = { ttl: 24 * 3600_000, ttlAutopurge: true };
 const sessions = new LRUCache<string, true>(lasting);
 /** Until when the tokens of a user are revoked, in seconds since 1970. */

@@ -27,7 +27,10 @@ function createServer(): McpServer {
 }
 
 type Sessions = LRUCache<string, StreamableHTTPServerTransport>;
-/** The sessions of each user. Clients that leave without a DELETE leave theirs behind, and those not used for longest end. */
+/**
+ * The sessions of each user. Clients that leave without a DELETE leave theirs behind, and those not used for longest
+ * end.
+ */
 const sessionsOf = new LRUCache<string, Sessions>({ max: 1000, dispose: (own) => own.clear() });
 
 async function begin(own: Sessions): Promise<StreamableHTTPServerTransport> {

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { Provider } from 'oidc-provider';
 
-// An authorization server to try an MCP server with. Clients such as the MCP Inspector register themselves, and every name and
-// password signs in, so use it on your own machine only. Start it with:
+// An authorization server to try an MCP server with. Clients such as the MCP Inspector register themselves, and every
+// name and password signs in, so use it on your own machine only. Start it with:
 // node mcp-login.ts
 const { PORT = '3011', SCOPE = 'notes:read notes:write' } = process.env;
 const issuer = `http://localhost:${PORT}`;
@@ -34,7 +34,8 @@ const provider = new Provider(issuer, {
   },
 });
 
-// A page of another site must not reach this server by a name of its own (DNS rebinding), because every password signs in.
+// A page of another site must not reach this server by a name of its own (DNS rebinding), because every password signs
+// in.
 provider.use((context, next) => {
   if (context.host === new URL(issuer).host) return next();
   context.status = 421;

@@ -3,8 +3,8 @@ import { Elysia } from 'elysia';
 import { createGuard } from 'protected-api/guard';
 import { protectMcp } from 'protected-api/mcp';
 
-// A Model Context Protocol server on Elysia, for clients of revision 2026-07-28 and of older ones. Clients that send no token find
-// the authorization server, and request a token for this server. Start it with:
+// A Model Context Protocol server on Elysia, for clients of revision 2026-07-28 and of older ones. Clients that send no
+// token find the authorization server, and request a token for this server. Start it with:
 // ISSUER=https://tenant.example.com/ bun run mcp.ts
 const { ISSUER = '', PORT = '3010', PUBLIC_URL = `http://localhost:${PORT}` } = process.env;
 

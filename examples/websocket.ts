@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia';
 import { optionsFromEnvironment, resourceServer } from 'protected-api';
 
-// A WebSocket behind the guard: the token is checked before the upgrade, and the socket is closed when the token expires. Start it with:
+// A WebSocket behind the guard: the token is checked before the upgrade, and the socket is closed when the token
+// expires. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run websocket.ts
 
 /** 24 days: timers do not wait for longer. */

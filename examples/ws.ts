@@ -4,7 +4,8 @@ import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 import { checkIncoming } from 'protected-api/node';
 import { WebSocketServer } from 'ws';
 
-// WebSockets on Node.js: the token is checked before the upgrade, and the socket is closed when the token expires. Start it with:
+// WebSockets on Node.js: the token is checked before the upgrade, and the socket is closed when the token expires.
+// Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node ws.ts
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
@@ -20,8 +21,8 @@ async function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): 
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
   const auth = await checkIncoming(guard, request, response, { scope: 'read:messages' });
-  // If auth is undefined, the guard has already responded.
-  // `end` alone would wait for the client to close its side too, for as long as it likes.
+  // If auth is undefined, the guard has already responded. `end` alone would wait for the client to close its side too,
+  // for as long as it likes.
   if (!auth) return void socket.destroySoon();
   response.detachSocket(socket);
   const { exp, sub } = auth.claims;

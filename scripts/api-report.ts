@@ -13,7 +13,9 @@ const messages = { compilerMessageReporting: silent, extractorMessageReporting: 
 
 export const reportFile = join(root, 'tests/api.md');
 
-/** Returns a report of the packages: what each of their doors exports, and the declarations that these name, each once. */
+/**
+ * Returns a report of the packages: what each of their doors exports, and the declarations that these name, each once.
+ */
 export async function apiReport(): Promise<string> {
   await mkdir(join(root, 'dist'), { recursive: true });
   // Below the root, because the declarations of other packages are resolved from there.

@@ -3,9 +3,10 @@ import probe from '../src/probe/package.json' with { type: 'json' };
 import { bundledPackages } from './bill-of-materials.ts';
 
 /**
- * Runs `bun audit` for each lockfile. In that of the root, only a finding in a package that is shipped fails: tools do not run where
- * the product runs. In the others, each fails that the `auditExceptions` of their package.json do not explain. Bun exits with the
- * same status for a finding and for an unreachable advisory service. Here, 1 means a finding, and 2 means that nothing was checked.
+ * Runs `bun audit` for each lockfile. In that of the root, only a finding in a package that is shipped fails: tools do
+ * not run where the product runs. In the others, each fails that the `auditExceptions` of their package.json do not
+ * explain. Bun exits with the same status for a finding and for an unreachable advisory service. Here, 1 means a
+ * finding, and 2 means that nothing was checked.
  */
 interface Manifest {
   /** Why a package with a known vulnerability stays, by its name. */

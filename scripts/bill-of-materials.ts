@@ -48,7 +48,10 @@ export function bundledPackages(metafile: Bun.BuildMetafile): Promise<BundledPac
   );
 }
 
-/** Returns a line for each package whose licence is missing or not on the list. Of a choice (`OR`), one must be on the list. */
+/**
+ * Returns a line for each package whose licence is missing or not on the list. Of a choice (`OR`), one must be on the
+ * list.
+ */
 export function licenceProblems(packages: readonly PackageManifest[]): string[] {
   const isAllowed = (expression: string) => expression.split(' OR ').some((licence) => allowedLicences.has(licence));
   return packages
@@ -57,10 +60,10 @@ export function licenceProblems(packages: readonly PackageManifest[]): string[] 
 }
 
 /**
- * Returns a CycloneDX 1.6 bill of materials: what is shipped, these packages, and for an executable Bun with the libraries
- * that Bun itself is built from. It has no serial number and no time, so the same source gives the same bill.
- * @cyclonedx/cyclonedx-esbuild is not used, because it includes neither Bun nor digests, and the image build would have to
- * install it.
+ * Returns a CycloneDX 1.6 bill of materials: what is shipped, these packages, and for an executable Bun with the
+ * libraries that Bun itself is built from. It has no serial number and no time, so the same source gives the same bill.
+ * @cyclonedx/cyclonedx-esbuild is not used, because it includes neither Bun nor digests, and the image build would have
+ * to install it.
  */
 export function billOfMaterials({ manifest, type, hash }: Subject, packages: readonly BundledPackage[]): string {
   const reference = new Map(packages.map((found) => [found.name, purl(found)]));

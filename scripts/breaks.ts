@@ -6,8 +6,9 @@ import { copyRepository } from '../tests/support/repository.ts';
 import { breaks } from './planted-breaks.ts';
 
 /**
- * `bun run breaks [NAME...]` plants faults one at a time in a copy of the repository, and runs the test file that must notice each.
- * `bun run mutate` tries what nobody thought of; these are faults that a smaller suite might miss. Exit status 1 if one is missed.
+ * `bun run breaks [NAME...]` plants faults one at a time in a copy of the repository, and runs the test file that must
+ * notice each. `bun run mutate` tries what nobody thought of; these are faults that a smaller suite might miss. Exit
+ * status 1 if one is missed.
  */
 const folder = mkdtempSync(join(tmpdir(), 'breaks-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));

@@ -54,7 +54,8 @@ if (import.meta.main) {
   // A target is a Bun release to embed, such as bun-linux-arm64. It defaults to the Bun that runs this script.
   const { values } = parseArgs({ options: { target: { type: 'string' } } });
   mkdirSync('dist', { recursive: true });
-  // Built elsewhere and then moved, because another process may be starting the current executable, or building one too.
+  // Built elsewhere and then moved, because another process may be starting the current executable, or building one
+  // too.
   const folder = mkdtempSync('dist/build-');
   await build(folder, values.target);
   for (const name of [executableName, billName, noticesName]) renameSync(join(folder, name), join('dist', name));

@@ -22,8 +22,9 @@ export function signatureOf(file: Buffer): { readonly start: number; readonly en
 }
 
 /**
- * Returns a Mach-O file without its code signature, as `codesign --remove-signature` does. Bun signs what it compiles for arm64,
- * and leaves the signature of its own executable in what it compiles for x64, where a wrong signature is worse than none.
+ * Returns a Mach-O file without its code signature, as `codesign --remove-signature` does. Bun signs what it compiles
+ * for arm64, and leaves the signature of its own executable in what it compiles for x64, where a wrong signature is
+ * worse than none.
  *
  * @throws Error if the signature is not the last part of the file.
  */

@@ -29,14 +29,14 @@ const others = [
 ];
 const suites = [...rooms.map((room) => `auth/${room}`), ...others].map((suite) => `./tests/${suite}`);
 /**
- * Tests in the process itself, without those that measure heap. `timeout` ends endless loops before Stryker counts them as
- * killed.
+ * Tests in the process itself, without those that measure heap. `timeout` ends endless loops before Stryker counts them
+ * as killed.
  */
 const testOf = (paths: string) =>
   `timeout --kill-after=5 120 bun test --bail --timeout 30000 --only-failures -t '^(?!.*(?:heap|src/index|dist/))' ${paths}`;
 /**
- * The tests of the room that holds the mutant come first, if it has any, because most mutants are killed there. The matrix of
- * Elysia takes longer than all others together, so it runs only for mutants of the adapter.
+ * The tests of the room that holds the mutant come first, if it has any, because most mutants are killed there. The
+ * matrix of Elysia takes longer than all others together, so it runs only for mutants of the adapter.
  */
 const command = `
   file=$(grep -rlF "stryMutAct_9fa48(\\"$__STRYKER_ACTIVE_MUTANT__\\")" src/auth | head -1)
@@ -79,7 +79,9 @@ async function changedLines(): Promise<ReadonlyMap<string, ReadonlySet<number>>>
   return lines;
 }
 
-/** Returns lines with at most so many mutants in all: changed lines first, in an order that the text of each decides. */
+/**
+ * Returns lines with at most so many mutants in all: changed lines first, in an order that the text of each decides.
+ */
 function sample(mutants: readonly Mutant[], changed: Awaited<ReturnType<typeof changedLines>>): readonly string[] {
   const onOneLine = mutants.filter(({ location }) => location.start.line === location.end.line);
   const byLine = Map.groupBy(

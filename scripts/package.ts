@@ -13,8 +13,9 @@ const folders = { auth: join(import.meta.dir, '../src/auth'), probe: join(import
 export type Package = keyof typeof folders;
 
 /**
- * Writes JavaScript and declarations of the doors to a folder. Each door is one file, and what doors share is in further files,
- * of which there is one copy: a guard from one door works with the others. Node.js takes a third of a millisecond for each file.
+ * Writes JavaScript and declarations of the doors to a folder. Each door is one file, and what doors share is in
+ * further files, of which there is one copy: a guard from one door works with the others. Node.js takes a third of a
+ * millisecond for each file.
  */
 export async function compilePackage(outDir: string, name: Package = 'auth'): Promise<void> {
   const folder = folders[name];
@@ -55,7 +56,10 @@ const entryPoints = (name: Package) =>
     return file.endsWith('.js') ? file.replace('dist/', '').replace(/js$/, 'ts') : [];
   });
 
-/** Writes the declarations that doors lead to. Those of the probe name doors of the guard, whose sources the compiler reads. */
+/**
+ * Writes the declarations that doors lead to. Those of the probe name doors of the guard, whose sources the compiler
+ * reads.
+ */
 async function declare(name: Package, outDir: string): Promise<void> {
   const whole = `${outDir}-declared`;
   const options = ['--emitDeclarationOnly', '--outDir', whole];
@@ -69,7 +73,8 @@ async function declare(name: Package, outDir: string): Promise<void> {
   // The array grows while it is walked, the doors first.
   for (const file of files) {
     const text = await Bun.file(join(from, file)).text();
-    // The compiler does not rewrite the endings of relative imports: https://github.com/microsoft/TypeScript/issues/61037
+    // The compiler does not rewrite the endings of relative imports:
+    // https://github.com/microsoft/TypeScript/issues/61037
     const written = text.replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js');
     await Bun.write(join(outDir, file), shown.has(file) ? written : withoutDocstrings(written));
     for (const [, word, path = ''] of written.matchAll(/(export [^;]*)?(?:from |import\()['"](\.[^'"]*)\.js['"]/g)) {
@@ -82,14 +87,16 @@ async function declare(name: Package, outDir: string): Promise<void> {
 }
 
 /**
- * What is read on the site: pictures, pages for operators, for one issuer, and for a decision that an installed package no longer
- * needs. The declarations have the text of the settings, and llms.txt lists the pages.
+ * What is read on the site: pictures, pages for operators, for one issuer, and for a decision that an installed package
+ * no longer needs. The declarations have the text of the settings, and llms.txt lists the pages.
  */
 const isOnSite = (path: string) =>
   /^public\/|^(?:issuers|migration)\/(?!index)|^guides\/(?:probe|forward-auth)$/.test(path) ||
   /^(?:index|explain|settings|standards|comparison|security|operations|upgrade|migration\/index)$/.test(path);
 
-/** Writes the pages that people and language models need to write code without a network. Other links lead to the site. */
+/**
+ * Writes the pages that people and language models need to write code without a network. Other links lead to the site.
+ */
 async function writePages(pagesDir: string): Promise<void> {
   await rm(pagesDir, { recursive: true, force: true });
   const packed: typeof sections = Object.fromEntries(

@@ -3,8 +3,9 @@ import { basename, join } from 'node:path';
 import { $, CryptoHasher } from 'bun';
 
 /*
- * What a release finds where it wants to publish. "Is there" is not "is ours": whoever may write to a registry can put a version
- * there first. So it must be exactly what this run has built, or be attested by the workflow for this very commit.
+ * What a release finds where it wants to publish. "Is there" is not "is ours": whoever may write to a registry can put
+ * a version there first. So it must be exactly what this run has built, or be attested by the workflow for this very
+ * commit.
  */
 
 /** Throws unless a version on npm is exactly this tarball. */
@@ -20,7 +21,10 @@ export async function findImage(name: string): Promise<string | undefined> {
   return (await inspect.nothrow().quiet().text()).trim() || undefined;
 }
 
-/** Throws unless the release workflow has attested that it built this image from the commit that is checked out, for this tag. */
+/**
+ * Throws unless the release workflow has attested that it built this image from the commit that is checked out, for
+ * this tag.
+ */
 export async function assertAttested(image: string, digest: string, repository: string, tag: string): Promise<void> {
   const commit = (await $`git rev-parse HEAD`.quiet().text()).trim();
   const workflow = `${repository}/.github/workflows/release.yml`;

@@ -2,7 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CryptoHasher, semver } from 'bun';
 
-/** Returns why a tag cannot be released, based on the version in package.json and the changelog. Empty if it can be released. */
+/**
+ * Returns why a tag cannot be released, based on the version in package.json and the changelog. Empty if it can be
+ * released.
+ */
 export function tagProblems(tag: string, version: string, changelog: string): string[] {
   const problems: string[] = [];
   if (tag !== `v${version}`) problems.push(`Tag "${tag}" is not v${version}, the version in package.json`);
@@ -38,7 +41,10 @@ export function measuredCode(): string {
   return hasher.digest('hex').slice(0, 12);
 }
 
-/** Returns why the benchmark must be run again: the code that it measured has changed, and two versions were released since. */
+/**
+ * Returns why the benchmark must be run again: the code that it measured has changed, and two versions were released
+ * since.
+ */
 export function benchProblems(results: string, code: string, changelog: string): string[] {
   const [, revision, version, measured] = /revision: (.+); version: (\S+), code: (\w+)/.exec(results) ?? [];
   if (!revision || !version) return ['bench/results.md names no revision and version: bun run bench'];
@@ -49,7 +55,10 @@ export function benchProblems(results: string, code: string, changelog: string):
     : [];
 }
 
-/** Returns which base images are not named by a digest, so that whoever can move their tags decides what is in the released image. */
+/**
+ * Returns which base images are not named by a digest, so that whoever can move their tags decides what is in the
+ * released image.
+ */
 export function baseImageProblems(images: Readonly<Record<string, string>>): string[] {
   const unpinned = Object.values(images).filter((image) => !/@sha256:[\da-f]{64}$/.test(image));
   return unpinned.map(

@@ -34,11 +34,14 @@ interface Release {
   readonly baseImages: Readonly<Record<string, string>>;
 }
 
-/** The steps in their order: npm is first, because a version on npm cannot be replaced. Each leaves alone what is there, if it is ours. */
+/**
+ * The steps in their order: npm is first, because a version on npm cannot be replaced. Each leaves alone what is there,
+ * if it is ours.
+ */
 export const steps = {
   /**
-   * Publishes both packages, or none: what could stop the second is done before the first. Their names must be there: trusted
-   * publishing cannot create one.
+   * Publishes both packages, or none: what could stop the second is done before the first. Their names must be there:
+   * trusted publishing cannot create one.
    */
   async npm({ isDryRun, published }) {
     const missing: string[] = [];

@@ -44,8 +44,8 @@ function defaultOf({ name, kind, fallback }: DocumentedRule): string {
 }
 
 /**
- * Returns the meaning with the names of settings, such as `JWKS_ALLOW_HTTP` for `jwksAllowHttp`, without the content of other
- * columns.
+ * Returns the meaning with the names of settings, such as `JWKS_ALLOW_HTTP` for `jwksAllowHttp`, without the content of
+ * other columns.
  */
 function meaningOf({ kind, meaning, expected }: DocumentedRule): string {
   const words = meaning.replace(/ (?:Required|Defaults to [^.:]+)\.$/, '');

@@ -2,9 +2,9 @@ import { availableParallelism } from 'node:os';
 import { spawn } from 'bun';
 
 /**
- * Runs `bun test` with these arguments and prints the first failures and the number of all, because one mistake can fail thousands
- * of tests. Passing tests print nothing. One more file at a time than there are cores, because some wait for processes, and the
- * slowest first: `--update-timings` writes all durations into tests/timings.json.
+ * Runs `bun test` with these arguments and prints the first failures and the number of all, because one mistake can
+ * fail thousands of tests. Passing tests print nothing. One more file at a time than there are cores, because some wait
+ * for processes, and the slowest first: `--update-timings` writes all durations into tests/timings.json.
  */
 const mostFailures = 20;
 

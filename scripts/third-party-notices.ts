@@ -6,7 +6,8 @@ const licences = join(import.meta.dir, 'licences');
 const isLicence = (name: string) => /^(?:licen[cs]e|notice|copying)\b/i.test(name);
 
 /**
- * Returns the licences of everything in an executable that is not of this repository: of each package in the bundle, and of Bun.
+ * Returns the licences of everything in an executable that is not of this repository: of each package in the bundle,
+ * and of Bun.
  *
  * @throws Error if a package has no file with its licence.
  */

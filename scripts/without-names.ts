@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Runs a command, such as `bun run test`, with a name server that never responds, and fails if a name was looked up: tests that
- * depend on name servers fail or hang elsewhere. Needs root, for a mount namespace and the port of name servers.
+ * Runs a command, such as `bun run test`, with a name server that never responds, and fails if a name was looked up:
+ * tests that depend on name servers fail or hang elsewhere. Needs root, for a mount namespace and the port of name
+ * servers.
  */
 const address = '127.53.53.53';
 const asked = new Set<string>();

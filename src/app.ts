@@ -18,7 +18,7 @@ export interface Dependencies extends DocumentationOptions, Omit<HttpPluginOptio
 /** The type of the application, for typed clients. */
 export type App = ReturnType<typeof createApp>;
 
-/** Returns the application with all routes and error responses of the service, as a Web-standard `fetch(Request): Response`. */
+/** Returns the application with all routes and error responses, as a Web-standard `fetch(Request): Response`. */
 export function createApp(dependencies: Dependencies) {
   const { guard, options, readiness, hasDocumentation, tokenEndpoint, developmentIssuer, ...http } = dependencies;
   const { publicUrl } = options;

@@ -66,13 +66,13 @@ export function readFlags(args: string[]) {
 /** Returns an address as URLs and messages have it. */
 export const formatAddress = (host: string, port: number) => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** At which addresses of this machine a listener on all addresses responds. `::` includes IPv4, and only that without IPv6. */
+/** Where a listener on all addresses responds on this machine. `::` includes IPv4, and without IPv6 is only that. */
 const localHosts: Readonly<Record<string, readonly string[]>> = {
   '0.0.0.0': ['127.0.0.1'],
   '::': ['::1', '127.0.0.1'],
 };
 
-/** Returns undefined if an instance on this machine responds to `/livez` with 200, otherwise a line that says why not. */
+/** Returns undefined if an instance on this machine responds to `/livez` with 200, otherwise the reason in one line. */
 export async function findFault(host: string, port: number): Promise<string | undefined> {
   const faults = await Promise.all(
     (localHosts[host] ?? [host]).map((local) => findFaultAt(formatAddress(local, port))),

@@ -17,7 +17,7 @@ function readOrFail<Value>(read: () => Value): Value {
   }
 }
 
-/** Returns the names of the variables that the process was started with, without those of `.env`, or undefined if unknown. */
+/** Returns the names of the variables that the process was started with, not those of `.env`; undefined if unknown. */
 function namesAtStart(): readonly string[] | undefined {
   try {
     return readFileSync('/proc/self/environ', 'utf8')

@@ -69,7 +69,7 @@ async function reloadKeys(service: Service, log: Log): Promise<void> {
   else log.error({ issuers }, 'Cannot fetch all keys on SIGHUP: issuers with lastFailure keep their old keys');
 }
 
-/** Bun responds to a longer body with an empty 413, but with GET and HEAD reads and drops it. The service reads only the short forms of its development issuer. */
+/** Bun responds to a longer body with an empty 413. The service reads only the forms of its development issuer. */
 const maxRequestBytes = 64 * 1024;
 
 /** Why a listener cannot be created, and which setting to change. */
@@ -118,7 +118,7 @@ function replaceListeners(
   for (const one of earlier) process.off(event, one);
 }
 
-/** Logs an unhandled error and exits with 1. Under `bun --hot`, only prints it, and the next save is another attempt. */
+/** Logs an unhandled error and exits with 1. Under `bun --hot`, only prints it: the next save tries again. */
 function endOnFatalError(log: Log): void {
   const isHot = process.execArgv.includes('--hot');
   const end = (error: unknown) => {

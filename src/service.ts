@@ -27,7 +27,7 @@ export interface ServiceOptions {
 
 export type Service = ReturnType<typeof createService>;
 
-/** Returns the complete service without the process around it: no listener and no signal handlers. I/O begins with `start`. */
+/** Returns the service without the process around it: no listener, no signal handlers. I/O begins with `start`. */
 export function createService({ settings, options, log, droppedLogLines, fetch, createIssuer }: ServiceOptions) {
   const reasons = describeRejections(options, { scope: 'any' }).map(({ reason }) => reason);
   const url = options.dpop === 'off' ? undefined : settings.redisUrl;

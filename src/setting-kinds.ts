@@ -1,6 +1,6 @@
 /*
- * The kinds of settings that only a process has, which are read from text. Those of the package, of the same names, read values
- * of code, so they are no door.
+ * The kinds of settings that only a process has, which are read from text. Those of the package, of the same names,
+ * read values of code, so they are no door.
  */
 
 /** Returns undefined for a text that is not valid. */

@@ -19,7 +19,7 @@ export interface SettingsWarning {
 
 const replaced = ['ISSUER', 'AUDIENCE', 'JWKS_URI'];
 
-/** The settings that would reject tokens of the development issuer, or make clients request scopes that it does not grant. */
+/** The settings that would reject tokens of the development issuer, or request scopes that it does not grant. */
 export const unsatisfied: readonly string[] = [
   'ALGORITHMS',
   'SCOPE_CLAIM',

@@ -21,11 +21,11 @@ export class SettingsError extends Error {
   }
 }
 
-/** The settings of the process. The others are those of the guard. `docs/settings.md` is generated from the comments. */
+/** The settings of the process, beside those of the guard. `docs/settings.md` is generated from the comments. */
 export const processRules = {
   /**
-   * Redis (6.2 or later) or Valkey in which several processes share the used DPoP proofs, such as `redis://localhost:6379/0`.
-   * Without it, each process stores its own. Percent-encode the password.
+   * Redis (6.2 or later) or Valkey in which several processes share the used DPoP proofs, such as
+   * `redis://localhost:6379/0`. Without it, each process stores its own. Percent-encode the password.
    */
   redisUrl: {
     ...text(
@@ -41,8 +41,8 @@ export const processRules = {
   /** Port to listen on: 0 to 65,535, where 0 takes any free port. Defaults to 3010. */
   port: integer(3010, 0, 65535),
   /**
-   * IP address or host name to listen on. With the development issuer, the default is `127.0.0.1`, and an address other than
-   * loopback is accepted only with the flag `--dev`.
+   * IP address or host name to listen on. With the development issuer, the default is `127.0.0.1`, and an address other
+   * than loopback is accepted only with the flag `--dev`.
    */
   host: host(),
   /** Further request headers that pages of other origins may send, such as `traceparent,X-Request-Id`. */
@@ -53,11 +53,16 @@ export const processRules = {
   reusePort: boolean(false),
   /** Serves the OpenAPI document and its page. Defaults to true. */
   docs: boolean(true),
-  /** Port of a separate listener for Prometheus metrics at `/metrics`: 0 to 65,535. Without it, no metrics are served. */
+  /**
+   * Port of a separate listener for Prometheus metrics at `/metrics`: 0 to 65,535. Without it, no metrics are served.
+   */
   metricsPort: integer(undefined, 0, 65535),
   /** IP address or host name on which metrics are served. Defaults to the value of `HOST`. */
   metricsHost: host(),
-  /** The lowest level that is logged: debug, info, warn, error or silent. `debug` adds a line per request. Defaults to info. */
+  /**
+   * The lowest level that is logged: debug, info, warn, error or silent. `debug` adds a line per request. Defaults to
+   * info.
+   */
   logLevel: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info'),
   /** After SIGTERM, how long requests are still accepted while `/readyz` returns 503: 0 to 3,600. Defaults to 0. */
   shutdownDelaySeconds: integer(0, 0, 3600),

@@ -11,7 +11,9 @@ const BAD = 'https://bad.example.test/';
 const PUBLIC_URL = 'https://api.example.test';
 const METADATA = '/.well-known/oauth-protected-resource';
 
-/** Returns a service without a process, the messages that it logs, and how often it fetched. Only the issuer GOOD is up. */
+/**
+ * Returns a service without a process, the messages that it logs, and how often it fetched. Only the issuer GOOD is up.
+ */
 function create(environment: Environment) {
   const { log, lines } = recordLog('info');
   const fetched: string[] = [];

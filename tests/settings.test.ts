@@ -21,7 +21,10 @@ const badStores = [
   'redis://h#0',
 ];
 
-/** Values that a setting of the process refuses, and what it asks for instead. Those of a guard have a table of their own. */
+/**
+ * Values that a setting of the process refuses, and what it asks for instead. Those of a guard have a table of their
+ * own.
+ */
 const wrong: readonly (readonly [setting: string, expected: RegExp, values: readonly string[]])[] = [
   ['PORT', /from 0 to 65535/, ['-1', '65536', '80.5', '1e3', '0x50', 'http']],
   ['HOST', /host name or an IP address/, ['a b', 'a/b', 'http://a']],

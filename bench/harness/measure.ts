@@ -45,8 +45,8 @@ async function findProblems(
 }
 
 /**
- * Loads all servers of a case at the same moment. They share a core, so that each of them runs as fast as that core does just then:
- * the speed of a virtual machine changes from second to second by more than two servers differ.
+ * Loads all servers of a case at the same moment. They share a core, so that each of them runs as fast as that core
+ * does just then: the speed of a virtual machine changes from second to second by more than two servers differ.
  */
 async function measure(caseName: CaseName, servers: readonly ServerProcess[], context: Context, seconds: number) {
   const { tokens } = context;

@@ -6,7 +6,9 @@ import { audience, issuer } from './tokens.ts';
 /** A server under test, alone on its core. */
 export type ServerProcess = Awaited<ReturnType<typeof startContestant>>;
 
-/** Keeps this process, and what it starts from now on, on one core: load generators stay off the core of the servers. */
+/**
+ * Keeps this process, and what it starts from now on, on one core: load generators stay off the core of the servers.
+ */
 export function pinSelf(core: number): void {
   Bun.spawnSync(['taskset', '-acp', String(core), String(process.pid)]);
 }
@@ -35,7 +37,10 @@ export async function startContestant(contestant: Contestant, { tokens, jwksUri,
   return {
     contestant,
     url,
-    /** User and system time since it started, in ticks of 10 ms: that of all its threads, including those that have ended. */
+    /**
+     * User and system time since it started, in ticks of 10 ms: that of all its threads, including those that have
+     * ended.
+     */
     cpuSeconds() {
       const [, , ...fields] = read('stat').split(/(?<=\)) | /);
       return (Number(fields[11]) + Number(fields[12])) / 100;

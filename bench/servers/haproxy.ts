@@ -7,8 +7,8 @@ const respond = (body: object) =>
   `http-request return status 200 content-type application/json string ${quote(JSON.stringify(body))}`;
 
 /**
- * Returns a configuration in which HAProxy itself responds, as its manual's example for `jwt_verify` checks tokens: with
- * one key from a file. It cannot search an array, so the audience has to be the first.
+ * Returns a configuration in which HAProxy itself responds, as its manual's example for `jwt_verify` checks tokens:
+ * with one key from a file. It cannot search an array, so the audience has to be the first.
  */
 export function haproxyConfiguration(port: number, publicKeyFile: string, responses: Responses): string {
   return `global

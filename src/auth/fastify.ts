@@ -39,11 +39,12 @@ export interface HookReply {
 }
 
 /**
- * Returns an `onRequest` hook of Fastify, which runs before the body is read. It rejects requests whose token does not meet the
- * requirements. A rejection is sent through the reply, so it has the headers of plugins such as @fastify/cors. With
- * `{ rejection: 'throw' }`, it is thrown as a `RejectionError`, for `setErrorHandler` and @fastify/auth.
+ * Returns an `onRequest` hook of Fastify, which runs before the body is read. It rejects requests whose token does not
+ * meet the requirements. A rejection is sent through the reply, so it has the headers of plugins such as @fastify/cors.
+ * With `{ rejection: 'throw' }`, it is thrown as a `RejectionError`, for `setErrorHandler` and @fastify/auth.
  * @example
- * app.get('/reports', { onRequest: requireToken(guard, { scope: 'read:reports' }) }, (request) => authOf(request).claims.sub);
+ * const onRequest = requireToken(guard, { scope: 'read:reports' });
+ * app.get('/reports', { onRequest }, (request) => authOf(request).claims.sub);
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
 export function requireToken(
@@ -70,10 +71,10 @@ export function requireToken(
 }
 
 /**
- * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. On a route where
- * a token is optional, write `authOf<Claims | undefined>(request)`. For logs, which see every request, write
- * `authOf(request, { optional: true })`: undefined if no guard has accepted it. Does NOT check that the type parameter is the type
- * of the guard's claims.
+ * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. On a
+ * route where a token is optional, write `authOf<Claims | undefined>(request)`. For logs, which see every request,
+ * write `authOf(request, { optional: true })`: undefined if no guard has accepted it. Does NOT check that the type
+ * parameter is the type of the guard's claims.
  * @throws {TypeError} no guard has accepted the request, and that is not optional
  */
 export function authOf<AcceptedClaims extends object | undefined = Claims>(

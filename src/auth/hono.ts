@@ -18,8 +18,8 @@ import type {
 export type { AuthOf };
 
 /**
- * What the handlers after `requireToken` know of their context, so that `authOf` has the type of the guard's claims. It is no
- * variable: Hono would ask those of the handlers beside the middleware, which may be typed apart.
+ * What the handlers after `requireToken` know of their context, so that `authOf` has the type of the guard's claims. It
+ * is no variable: Hono would ask those of the handlers beside the middleware, which may be typed apart.
  */
 export interface GuardedEnv<Auth> {
   /** Never set. */
@@ -36,9 +36,9 @@ type AuthIn<Known> = 0 extends Known & 1
     : Authentication;
 
 /**
- * Returns Hono middleware. It rejects requests whose token does not meet the requirements. A rejection keeps headers that are
- * already set, such as those of `cors()`. With `{ rejection: 'throw' }`, it is thrown as a `RejectionError`, for `onError` and for
- * `some()`.
+ * Returns Hono middleware. It rejects requests whose token does not meet the requirements. A rejection keeps headers
+ * that are already set, such as those of `cors()`. With `{ rejection: 'throw' }`, it is thrown as a `RejectionError`,
+ * for `onError` and for `some()`.
  * @example
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (c) => c.json(authOf(c).claims.sub));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
@@ -70,9 +70,10 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
 }
 
 /**
- * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. Its type is that of
- * the guard before it in the same call or chain. Otherwise, write `authOf<Claims>(c)`, or `authOf<Claims | undefined>(c)` where a token is optional. For
- * logs, which see every request, write `authOf(c, { optional: true })`: undefined if no guard has accepted it.
+ * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. Its
+ * type is that of the guard before it in the same call or chain. Otherwise, write `authOf<Claims>(c)`, or
+ * `authOf<Claims | undefined>(c)` where a token is optional. For logs, which see every request, write `authOf(c, {
+ * optional: true })`: undefined if no guard has accepted it.
  * @throws {TypeError} no guard has accepted the request, and that is not optional
  */
 export function authOf<Known extends Env, Given extends Input>(context: Context<Known, string, Given>): AuthIn<Known>;

@@ -14,14 +14,15 @@ export type { Authentication };
 /** What a decorator says about a class or one of its methods. */
 type Access = CheckRequirements | 'public';
 
-/** By class, or by prototype and name of the method: so it is found whatever other decorators put in place of the method. */
+/** By class, or by prototype and name of the method, because other decorators replace the method itself. */
 const marks = () => sharedMap<object, Map<PropertyKey, Access>>('nestjs');
 const ofClass = Symbol('of the class');
 
 /**
- * Returns a guard of NestJS: for `APP_GUARD`, `useGlobalGuards` or `@UseGuards`. It checks HTTP requests on Express and Fastify,
- * GraphQL operations, and the messages of gateways by the request of their handshake. Rejections are thrown as `HttpException`.
- * Does NOT see what NestJS calls no guard for: static files, middleware, and, if it is global, gateways and hybrid microservices.
+ * Returns a guard of NestJS: for `APP_GUARD`, `useGlobalGuards` or `@UseGuards`. It checks HTTP requests on Express and
+ * Fastify, GraphQL operations, and the messages of gateways by the request of their handshake. Rejections are thrown as
+ * `HttpException`. Does NOT see what NestJS calls no guard for: static files, middleware, and, if it is global,
+ * gateways and hybrid microservices.
  * @example
  * app.useGlobalGuards(tokenGuard(guard));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
@@ -57,8 +58,8 @@ export function Public(): ClassDecorator & MethodDecorator {
 }
 
 /**
- * Requires a token that meets these requirements, besides those of `tokenGuard`. Those of a method replace those of its class,
- * and both hold for classes that extend the class, and for methods that override the method.
+ * Requires a token that meets these requirements, besides those of `tokenGuard`. Those of a method replace those of its
+ * class, and both hold for classes that extend the class, and for methods that override the method.
  * @throws {TypeError} a requirement is not valid
  */
 export function RequireToken(requirements: CheckRequirements = {}): ClassDecorator & MethodDecorator {
@@ -84,8 +85,8 @@ const authParameter = createParamDecorator((options: OptionalAuth | undefined, c
 );
 
 /**
- * Passes the authentication of the request to a parameter of a method, which is typed as `Authentication`. On a public route,
- * write `@Auth({ optional: true })`: undefined if no guard has accepted the request.
+ * Passes the authentication of the request to a parameter of a method, which is typed as `Authentication`. On a public
+ * route, write `@Auth({ optional: true })`: undefined if no guard has accepted the request.
  */
 export function Auth(options?: OptionalAuth): ParameterDecorator {
   return authParameter(options);

@@ -1,6 +1,6 @@
 /*
- * The API on one page: options, requirements, authentications, events, stores. Rooms pick their types from here.
- * This file says what values mean and which bounds they have. It does not say how they are checked: options/ does.
+ * The API on one page: options, requirements, authentications, events, stores. Rooms pick their types from here. This
+ * file says what values mean and which bounds they have. It does not say how they are checked: options/ does.
  */
 
 /** A signature algorithm. All of them are asymmetric. */
@@ -139,12 +139,14 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly jwksMaxStaleSeconds: number;
   /**
    * Minimum time from the start of a fetch for an unknown `kid`, or of a failed fetch, to the next that a client can
-   * cause: 1 to 3,600, and at most `jwksMaxAgeSeconds` + `jwksMaxStaleSeconds`, after which keys expire. The first fetch
-   * and refreshes count only if they fail. Until the first success, retries start after 1, 2, 4, … seconds, up to this
-   * time. Defaults to 30.
+   * cause: 1 to 3,600, and at most `jwksMaxAgeSeconds` + `jwksMaxStaleSeconds`, after which keys expire. The first
+   * fetch and refreshes count only if they fail. Until the first success, retries start after 1, 2, 4, … seconds, up to
+   * this time. Defaults to 30.
    */
   readonly jwksCooldownSeconds: number;
-  /** Limit of a fetch, body included, and of a call of `isRevoked`, `introspect` or `issuer`: 1 to 60. Defaults to 5. */
+  /**
+   * Limit of a fetch, body included, and of a call of `isRevoked`, `introspect` or `issuer`: 1 to 60. Defaults to 5.
+   */
   readonly jwksTimeoutSeconds: number;
   /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
   readonly clockToleranceSeconds: number;
@@ -422,7 +424,9 @@ export interface PluginSettings<Optional extends boolean = boolean> {
   readonly responses?: boolean | undefined;
 }
 
-/** Misspelt route options: TypeScript finds no others beside a schema or a correct option. At run time, all are errors. */
+/**
+ * Misspelt route options: TypeScript finds no others beside a schema or a correct option. At run time, all are errors.
+ */
 export type MisspeltRequirements = Misspelt<'scope', 'scopes' | 'Scope' | 'requiredScope' | 'requiredScopes'> &
   Misspelt<'maxAge', 'maxage' | 'max_age'> &
   Misspelt<'acr', 'acr_values'> &

@@ -37,5 +37,5 @@ ${hasDocumentation ? link('Documentation', pagePath) : ''}${link(name, '')}
 `;
 }
 
-/** `publicUrl` has no quotes, backslashes or unprintable characters. The brackets of an IPv6 address are a pattern in zsh. */
+/** `publicUrl` has no quotes, backslashes or control characters. The brackets of IPv6 are a pattern in zsh. */
 const quoteUrl = (url: string) => (/^[\w:/.%-]+$/.test(url) ? url : `'${url}'`);

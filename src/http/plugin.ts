@@ -29,8 +29,9 @@ export interface HttpPluginOptions {
 export const elysiaOptions = { strictPath: true, handler: { standardHostname: false } } as const;
 
 /**
- * Returns the plugin that gives all responses of an application common headers, exact content types and Error objects, and
- * responds to preflights. Use it before any route. It relies on undocumented behaviour of Elysia and Bun, each with a link.
+ * Returns the plugin that gives all responses of an application common headers, exact content types and Error objects,
+ * and responds to preflights. Use it before any route. It relies on undocumented behaviour of Elysia and Bun, each with
+ * a link.
  */
 export function createHttpPlugin(options: HttpPluginOptions) {
   const { commonHeaders, routes, respondPreflight, onInternalError, observe, isClosing = () => false } = options;
@@ -55,8 +56,8 @@ export function createHttpPlugin(options: HttpPluginOptions) {
         }
         return pipeline;
       })
-      // Without `return f(...)`: Elysia takes a hook that contains it for an asynchronous one, and every response for a Promise
-      // (`isAsync` in its compose.ts), which costs a request a tenth.
+      // Without `return f(...)`: Elysia takes a hook that contains it for an asynchronous one, and every response for a
+      // Promise (`isAsync` in its compose.ts), which costs a request a tenth.
       .mapResponse({ as: 'global' }, ({ responseValue, request, set }) => {
         const isStatus = responseValue instanceof ElysiaCustomStatusResponse;
         const body: unknown = isStatus ? responseValue.response : responseValue;
@@ -86,7 +87,8 @@ export function createHttpPlugin(options: HttpPluginOptions) {
         }
         const isInvalid =
           error instanceof ParseError || (error instanceof ValidationError && error.type !== 'response');
-        // Without the second, a client that ends its connection within the body would be counted as an error of the service.
+        // Without the second, a client that ends its connection within the body would be counted as an error of the
+        // service.
         if (isInvalid || (request.signal.aborted && error instanceof DOMException && error.name === 'AbortError'))
           return fail('invalid_request');
         onInternalError(error, request);
@@ -128,14 +130,14 @@ export function whenResponded(response: Response | Promise<Response>, settle: (r
   return response instanceof Promise ? response.then(settle) : settle(response);
 }
 
-/** Whether the value of a handler is sent as JSON: a plain object or an array, but not a Response, a file or a stream. */
+/** Whether the value of a handler is sent as JSON: a plain object or an array, not a Response, file or stream. */
 function isJson(value: unknown): value is object {
   return typeof value === 'object' && value !== null && (value.constructor === Object || Array.isArray(value));
 }
 
 /**
- * Makes Elysia send a Response without copying it. Elysia copies it if `set.status` is not 200, which takes a third of the time
- * of a rejection. The status of the Response itself is sent in any case, unless it is 200.
+ * Makes Elysia send a Response without copying it. Elysia copies it if `set.status` is not 200, which takes a third of
+ * the time of a rejection. The status of the Response itself is sent in any case, unless it is 200.
  * @see https://github.com/elysiajs/elysia/blob/1.4.30/src/adapter/utils.ts (`createResponseHandler`)
  */
 function sendUncopied(set: { status?: number | string }): void {

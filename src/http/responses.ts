@@ -55,7 +55,10 @@ export function createResponses(commonHeaders: CommonHeaders = createCommonHeade
 
   return {
     json,
-    /** Responds to a preflight for a path that takes these methods, from any origin. Browsers cache the response for a day. */
+    /**
+     * Responds to a preflight for a path that takes these methods, from any origin. Browsers cache the response for a
+     * day.
+     */
     async preflight(request: Request, methods: readonly string[]): Promise<Response> {
       const response = await crossOrigin.fetch(request);
       const allowed = methods.length > 0 ? methods : ['GET', 'HEAD'];

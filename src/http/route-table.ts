@@ -5,12 +5,12 @@ import { Memoirist } from 'memoirist';
 /** Methods listed for a route that allows all methods. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Which routes Elysia asks for a method, in this order. Other methods: those of the method, then those of all methods. */
+/** Which routes Elysia tries for a method, in this order. Other methods: their own, then those of all methods. */
 const asked: Readonly<Record<string, readonly string[]>> = { GET: ['GET', 'WS', 'ALL'], HEAD: ['GET', 'HEAD', 'ALL'] };
 
 /**
- * Returns the lookup in these routes. Elysia looks for a path without parameters first, and for a pattern only if no such path
- * takes the method. Paths are as they were sent, percent-encoding included.
+ * Returns the lookup in these routes. Elysia looks for a path without parameters first, and for a pattern only if no
+ * such path takes the method. Paths are as they were sent, percent-encoding included.
  * @see https://github.com/elysiajs/elysia/blob/1.4.30/src/compose.ts (`composeGeneralHandler`)
  */
 export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][number], 'method' | 'path'>[]) {
@@ -26,7 +26,7 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
     }
 
   const methods = [...new Set(routes.map(({ method }) => method))];
-  /** The patterns of paths whose route does not depend on the method, because no pattern with parameters matches them. */
+  /** The patterns of paths whose route is the same for all methods, because no pattern with parameters matches them. */
   const alone = new Map(
     [...fixed.values()].flatMap((paths) =>
       [...paths].filter(([sent]) => !methods.some((method) => patterns.find(method, sent))),
@@ -46,14 +46,14 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
     }
     return undefined;
   };
-  /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because any path has a response to preflights. */
+  /** Returns the methods of a path without OPTIONS, which every path has for preflights; none for an unknown path. */
   const methodsOf = (path: string): readonly string[] => {
     // The methods of the path itself come first. A path such as /notes/new also allows the methods of /notes/:id.
     const own = routes.filter((route) => fixed.get(route.method)?.get(path) === route.path);
     const methods = [...own, ...routes].flatMap(({ method }) => listedMethods(method));
     return [...new Set(methods)].filter((method) => find(method, path) !== undefined);
   };
-  /** Returns the methods for the header Allow of a path: OPTIONS is among them if a route takes it (RFC 9110 §10.2.1). */
+  /** Returns the methods for the header Allow of a path, OPTIONS only if a route takes it (RFC 9110 §10.2.1). */
   const allowedFor = (path: string): readonly string[] => {
     const methods = methodsOf(path);
     return methods.length > 0 && find('OPTIONS', path) !== undefined ? [...methods, 'OPTIONS'] : methods;

@@ -1,7 +1,9 @@
 import { write } from 'node:fs';
 
 export interface DestinationOptions {
-  /** Maximum number of characters that wait for a write in progress; further lines are dropped. Defaults to 1,048,576. */
+  /**
+   * Maximum number of characters that wait for a write in progress; further lines are dropped. Defaults to 1,048,576.
+   */
   readonly maxWaiting?: number;
   /** Writes the beginning of `bytes`, and calls back with the number of bytes written. Defaults to standard output. */
   readonly write?: (bytes: Uint8Array, done: (error: NodeJS.ErrnoException | null, written: number) => void) => void;

@@ -40,7 +40,7 @@ function createPrettifier(hasColour: boolean): (line: string) => string {
   return (line) => prettify(JSON.parse(line, escapeText));
 }
 
-/** Replaces pino's own serializer, which copies all properties of an error. Errors of jose contain the claims of the token. */
+/** Replaces pino's serializer, which copies all properties of an error: those of jose contain claims. */
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, stack, cause } = error;

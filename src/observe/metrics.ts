@@ -39,9 +39,9 @@ const fetchResults: Readonly<Record<FetchResult, 0>> = {
 };
 
 /**
- * Returns the metrics of the service: functions that count, and `respond` for a scrape of `/metrics`. Label values come from the
- * service's own tables and settings, so a client cannot create a series. Counters start at 0 for every value that is known in
- * advance, because Prometheus sees no increase from nothing to 1.
+ * Returns the metrics of the service: functions that count, and `respond` for a scrape of `/metrics`. Label values come
+ * from the service's own tables and settings, so a client cannot create a series. Counters start at 0 for every value
+ * that is known in advance, because Prometheus sees no increase from nothing to 1.
  * @param reasons for which the service can reject a request
  * @param hasStore whether a store is shared with other processes
  */
@@ -97,7 +97,7 @@ export function createMetrics(reasons: readonly RefusalReason[], hasStore: boole
   };
 }
 
-/** The metrics of prom-client that mean something under Bun. Others are always 0, or count memory that is only reserved. */
+/** The metrics of prom-client that mean something under Bun. Others are always 0, or count reserved memory. */
 const processMetrics =
   /^process_(?:cpu_(?:user_|system_)?seconds_total|start_time_seconds|resident_memory_bytes|(?:open|max)_fds)$/;
 

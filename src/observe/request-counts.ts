@@ -1,6 +1,6 @@
 import { AggregatorRegistry, type Registry } from 'prom-client';
 
-/** Upper bounds of the duration buckets, from a cached token on an idle machine to a request that waits for the key set. */
+/** Upper bounds of the duration buckets, from a cached token to a request that waits for the key set. */
 export const durationBoundsSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
 
 /** What was counted for one route. */

@@ -13,7 +13,7 @@ interface Decision {
   readonly expected?: string | undefined;
 }
 
-/** Where a request has what was decided about it. A weak map of requests would take most of the time that metrics take. */
+/** Where a request has its decision. A weak map of requests would take most of the time that metrics take. */
 const decision = Symbol('decision');
 
 type Decided = object & { [decision]?: Decision };
@@ -87,7 +87,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
   };
 }
 
-/** Clients choose the request ID, so its length and characters are limited to what is safe in a log and on a terminal. */
+/** Clients choose the request ID, so it is limited to what is safe in a log and on a terminal. */
 const cleanRequestId = (value: string | null) => value?.replace(/[^\w.:-]/g, '').slice(0, 64) ?? '';
 
 const shortenClaim = (claim: unknown) => (typeof claim === 'string' ? claim.slice(0, 128) : undefined);

@@ -52,7 +52,7 @@ export const errorSchemaOf = (errors: readonly DescribedError[]) => ({
   },
 });
 
-/** Returns the response with this status on a route that requires these scopes; undefined for statuses other than those of errors. */
+/** Returns the response with this status on a route that requires these scopes; undefined if it is no error. */
 export function describeErrors(
   status: string,
   api: DescribedApi,

@@ -5,7 +5,7 @@ export class Html {
 
 type Value = Html | string | false | undefined | readonly Html[];
 
-/** Returns the template as markup. Text is escaped for elements and quoted attributes. `false` and `undefined` are omitted. */
+/** Returns the template as markup. Text is escaped, also for quoted attributes; `false` and `undefined` are omitted. */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   const render = (value: Value): string => {
     if (value === undefined || value === false) return '';

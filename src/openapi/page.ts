@@ -12,8 +12,8 @@ import tokenScript from './page/token.js' with { type: 'text' };
 import { renderDialog } from './token-dialog.ts';
 
 /**
- * Returns a function that responds with the page for reading and trying the endpoints of `document`. Its policy lets the browser
- * contact only this service and the token endpoint.
+ * Returns a function that responds with the page for reading and trying the endpoints of `document`. Its policy lets
+ * the browser contact only this service and the token endpoint.
  * @param tokenUrl the token endpoint, which the document does not name if tokens must be bound to a key
  * @param clients those of the development issuer, whose credentials anyone who can open the page may use
  */

@@ -6,8 +6,9 @@ const maxWaitMs = 1000;
 const cooldownMs = 30_000;
 
 /**
- * Returns a function that returns the token endpoint in the metadata of the guard's first issuer, after at most one second. While
- * the metadata are unknown it returns `${issuer}oauth/token`, or undefined for an issuer that is no URL with a trailing slash.
+ * Returns a function that returns the token endpoint in the metadata of the guard's first issuer, after at most one
+ * second. While the metadata are unknown it returns `${issuer}oauth/token`, or undefined for an issuer that is no URL
+ * with a trailing slash.
  */
 export function createTokenUrlFinder(guard: Guard): () => Promise<string | undefined> {
   const [{ issuer } = { issuer: '' }] = guard.state().issuers;

@@ -20,7 +20,7 @@ const keyPrefix = 'dpop:';
 /** Longer than the interval between two checks of a process that was paused. */
 const markerLifetimeMs = 600_000;
 
-/** A connection, and how often the marker was written over it: the marker holds that number, so that each reply names its request. */
+/** A connection, and how often the marker was written over it: with that number, each reply names its request. */
 interface Connection {
   readonly client: RedisClient;
   writes: number;
@@ -135,8 +135,8 @@ export class RedisReplayStore implements ReplayStore {
   #connected(connection: Connection, info: string): void {
     const runId = /^run_id:(\w+)/m.exec(info)?.[1];
     if (runId === undefined || runId !== this.#runId) {
-      // The first server may have lost the proofs that were used before it started. A server that replaced another, was emptied,
-      // or does not tell its age, may have lost all proofs from before now.
+      // The first server may have lost the proofs that were used before it started. A server that replaced another, was
+      // emptied, or does not tell its age, may have lost all proofs from before now.
       const [, uptimeSeconds = 0] = /^uptime_in_seconds:(\d+)/m.exec(info) ?? [];
       this.#forgottenUntilMs = this.#now() - (this.#runId === undefined ? Number(uptimeSeconds) * 1000 : 0);
     }
@@ -170,7 +170,7 @@ export class RedisReplayStore implements ReplayStore {
     return this.#report(failure, reply);
   }
 
-  /** Rejects a proof although the store is connected. Proofs that were created until `createdUntilMs` may be rejected, too. */
+  /** Rejects a proof although the store is connected, and perhaps others that were created until `createdUntilMs`. */
   #reject(failure: StoreFailure, createdUntilMs: number, lifetimeMs: number, issuedAtMs: number): StoreError {
     const validMs = this.#now() + lifetimeMs - issuedAtMs;
     this.#rejectsUntilMs = Math.max(this.#rejectsUntilMs, createdUntilMs + validMs);

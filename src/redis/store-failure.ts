@@ -2,7 +2,7 @@ import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ReplayStoreEvent } from 'protected-api/guard';
 
-/** Why the store cannot determine whether a proof was used. Never the server's message, which can repeat what was sent. */
+/** Why it is unknown whether a proof was used. Never the server's message, which can repeat what was sent. */
 export const storeFailures = ['connection', 'timeout', 'full', 'refused', 'overloaded', 'forgotten'] as const;
 
 export type StoreFailure = (typeof storeFailures)[number];
@@ -15,8 +15,9 @@ export type StoreEvent =
       readonly evicts: boolean;
     }
   /**
-   * `failures` counts attempts to connect, or proofs that a connected store rejected. `cause` is the first word of what Redis
-   * replied, or what {@link findCause} returns for the first attempt to connect; undefined if it was reported before.
+   * `failures` counts attempts to connect, or proofs that a connected store rejected. `cause` is the first word of what
+   * Redis replied, or what {@link findCause} returns for the first attempt to connect; undefined if it was reported
+   * before.
    */
   | {
       readonly type: 'failed';
@@ -34,7 +35,7 @@ export class StoreError extends Error {
   }
 }
 
-/** Returns the failure of an error that Bun's client or the store has thrown, and the first word of what Redis replied. */
+/** Returns the failure of an error that Bun's client or the store threw, and the first word of the reply of Redis. */
 export function faultOf(error: unknown): { readonly failure: StoreFailure; readonly reply?: string | undefined } {
   if (error instanceof StoreError) return error;
   const isReply = error instanceof Error && 'code' in error && error.code === 'ERR_REDIS_SERVER_ERROR';
@@ -44,9 +45,9 @@ export function faultOf(error: unknown): { readonly failure: StoreFailure; reado
 }
 
 /**
- * Returns why a server cannot be used, because Bun's client does not say it: the code of the system or of a certificate, such as
- * `ECONNREFUSED` and `CERT_HAS_EXPIRED`, or the first word of what the server replies, such as `WRONGPASS` and `NOAUTH`; for `ERR`
- * also to which command. Returns undefined if nothing is wrong.
+ * Returns why a server cannot be used, because Bun's client does not say it: the code of the system or of a
+ * certificate, such as `ECONNREFUSED` and `CERT_HAS_EXPIRED`, or the first word of what the server replies, such as
+ * `WRONGPASS` and `NOAUTH`; for `ERR` also to which command. Returns undefined if nothing is wrong.
  * @param url of Redis, as for {@link RedisReplayStore}
  * @throws {URIError} the password is not percent-encoded
  */

@@ -3,7 +3,7 @@ import type { DevelopmentIssuer } from 'protected-api/testing';
 import { type DescribedApi, documentPath, pagePath } from '../openapi/about.ts';
 
 export interface DocumentationOptions extends DescribedApi {
-  /** Returns the token endpoint, or undefined if it is unknown. Called for each request, because it can become known later. */
+  /** Returns the token endpoint, or undefined while it is unknown. Called for each request. */
   readonly tokenEndpoint: () => Promise<string | undefined>;
   /** The page contains its clients' secrets, so it requires a trusted Host. */
   readonly developmentIssuer?: DevelopmentIssuer | undefined;

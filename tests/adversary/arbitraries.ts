@@ -1,16 +1,21 @@
 import fc from 'fast-check';
 import type { Members } from './oracle.ts';
 
-/** The number of mutated tokens: bounded in every build, more on demand. The other properties try a part of that number. */
+/**
+ * The number of mutated tokens: bounded in every build, more on demand. The other properties try a part of that number.
+ */
 export const tokens = Number(process.env.ADVERSARY_TOKENS ?? 4000);
 /** Time limit of one property: generous for a slow machine, and never reached by a property that holds. */
 export const propertyTimeoutMs = 120_000 + tokens * 20;
 
-// Every build tries the same inputs, so only a change can make it fail. At night the seed is random. fast-check prints it.
+// Every build tries the same inputs, so only a change can make it fail. At night the seed is random. fast-check prints
+// it.
 const seed = Number(process.env.ADVERSARY_SEED ?? 1);
 fc.configureGlobal(process.env.ADVERSARY_RANDOM === 'true' ? {} : { seed });
 
-/** Tries this many inputs and prints the outcomes. Each of `expected` must occur, or the generator would prove nothing. */
+/**
+ * Tries this many inputs and prints the outcomes. Each of `expected` must occur, or the generator would prove nothing.
+ */
 export async function holds<Input>(
   name: string,
   inputs: fc.Arbitrary<Input>,

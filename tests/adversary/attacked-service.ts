@@ -3,7 +3,10 @@ import type { Environment } from '../support/child-process.ts';
 import { type Fixture, startFixture } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 
-/** Starts a service for the tests of the enclosing describe(). They end neither the process nor its secrets: its output has no token. */
+/**
+ * Starts a service for the tests of the enclosing describe(). They end neither the process nor its secrets: its output
+ * has no token.
+ */
 export async function attackedService(settings: Environment = {}) {
   const fixture = await startFixture(sourceForm, { settings });
   afterAll(async () => {

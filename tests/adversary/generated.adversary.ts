@@ -49,7 +49,9 @@ async function targetFor(here: World, tokenCacheSize: number) {
 }
 type Target = Awaited<ReturnType<typeof targetFor>>;
 
-/** Returns the code of a response, `accepted` for the message. Fails unless the whole response is as the contract says. */
+/**
+ * Returns the code of a response, `accepted` for the message. Fails unless the whole response is as the contract says.
+ */
 async function codeOf(response: Response): Promise<string> {
   if (response.status === 200) {
     await expectMessage(response);
@@ -63,7 +65,10 @@ async function codeOf(response: Response): Promise<string> {
   return code;
 }
 
-/** Sends a request on both paths to every target, to the first twice, compares all with the oracle, and returns the code. */
+/**
+ * Sends a request on both paths to every target, to the first twice, compares all with the oracle, and returns the
+ * code.
+ */
 async function codeEverywhere(
   targets: readonly Target[],
   authorization: string | null,

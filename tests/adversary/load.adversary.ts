@@ -5,7 +5,9 @@ import { until } from '../support/child-process.ts';
 import { open, pour } from '../support/raw-http.ts';
 import { attackedService, expectServing } from './attacked-service.ts';
 
-/** The limit of memory growth under each attack, in megabytes: far above noise, and far below the bytes that are sent. */
+/**
+ * The limit of memory growth under each attack, in megabytes: far above noise, and far below the bytes that are sent.
+ */
 const MAX_GROWTH_MB = 80;
 const POURED_BYTES = 64 * 1024 * 1024;
 const PARALLEL = 50;

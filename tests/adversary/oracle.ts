@@ -45,7 +45,10 @@ const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
 
 const only = (outcome: Outcome): Decision => ({ outcomes: [outcome], scopes: [] });
 
-/** Decides on an Authorization value by the text of the contract only. It shares no code with the service, and is plain, not fast. */
+/**
+ * Decides on an Authorization value by the text of the contract only. It shares no code with the service, and is plain,
+ * not fast.
+ */
 export function decide(authorization: string | null, world: World): Decision {
   const parts = (authorization ?? '').split(/[ \t]+/).filter((part) => part !== '');
   if (parts.length === 0) return only('authorization_header_missing');
@@ -204,7 +207,9 @@ function nameOfKind(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll('-', '_') : '';
 }
 
-/** A required value is met by itself, by a number or boolean with this JSON text, or by a list that has such a member. */
+/**
+ * A required value is met by itself, by a number or boolean with this JSON text, or by a list that has such a member.
+ */
 const meets = (claim: unknown, value: string) =>
   (Array.isArray(claim) ? claim : [claim]).some((one) =>
     typeof one === 'string'

@@ -18,7 +18,9 @@ const ALGORITHMS = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'];
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 
-/** Decides on a DPoP header as RFC 9449 §7.1 does, by the text of the contract only and without the code of the service. */
+/**
+ * Decides on a DPoP header as RFC 9449 §7.1 does, by the text of the contract only and without the code of the service.
+ */
 export function decideOnProof(
   proof: string | null,
   world: ProofWorld,

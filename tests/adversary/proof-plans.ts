@@ -25,7 +25,9 @@ const RESPELLINGS = [
   [/k|l/, '\u212a'],
 ] as const;
 
-/** Rows of the table of proofs, each reason as likely as any other, without those that the oracle has no setting for. */
+/**
+ * Rows of the table of proofs, each reason as likely as any other, without those that the oracle has no setting for.
+ */
 const change: fc.Arbitrary<ProofRow> = fc.oneof(
   ...Object.values(proofRows).map((rows) =>
     fc.constantFrom(...rows.filter(([, change]) => !['dpopAlgorithms', 'requested'].some((name) => name in change))),

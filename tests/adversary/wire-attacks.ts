@@ -4,11 +4,13 @@ interface WireAttacks {
   /** With `TOKEN` where a good token belongs. */
   readonly requests: readonly string[];
   /**
-   * The correct statuses of the responses, in order; any of these lists. An empty list means that the connection closes without a
-   * response.
+   * The correct statuses of the responses, in order; any of these lists. An empty list means that the connection closes
+   * without a response.
    */
   readonly statuses: readonly (readonly number[])[];
-  /** Whether the service must end the connection, because it is unknown where the next request begins, or must keep it. */
+  /**
+   * Whether the service must end the connection, because it is unknown where the next request begins, or must keep it.
+   */
   readonly isClosed?: boolean;
 }
 

@@ -9,7 +9,10 @@ import { sourceForm } from '../support/forms.ts';
 import { readText, root } from '../support/repository.ts';
 
 const picture = (name: string) => Bun.file(join(root, 'docs/public', name));
-/** `bun run pictures` writes the pictures that pages show. Everything else only looks whether they are as they should be. */
+/**
+ * `bun run pictures` writes the pictures that pages show. Everything else only looks whether they are as they should
+ * be.
+ */
 const isWriting = process.env.WRITE_PICTURES === 'true';
 
 /** Writes a screenshot. Its bytes depend on the fonts of the machine, so only its size is checked. */

@@ -50,7 +50,10 @@ function forbiddenImports(file: string, source: string): readonly string[] {
   return specifiersIn(source).filter((specifier) => !isAllowed(specifier, file, place, row?.imports));
 }
 
-/** The one room of the package that the service imports by its path: everything else has a door, or is not for applications. */
+/**
+ * The one room of the package that the service imports by its path: everything else has a door, or is not for
+ * applications.
+ */
 const shared = 'auth/values/';
 
 function isAllowed(specifier: string, file: string, place: string, imports: readonly string[] | undefined): boolean {
@@ -120,3 +123,22 @@ describe('forbiddenImports() finds', () => {
   ];
   test.each(planted)('%s', (_, file, source) => expect(forbiddenImports(file, source)).toHaveLength(1));
 });
+
+/** The formatter wraps code, but no comment. A URL cannot be wrapped. */
+const isTooWide = (line: string) => line.length > 120 && /^\s*(?:\/\/ |\/?\*+ )/.test(line) && !line.includes('://');
+
+test.each(['src', 'tests', 'scripts', 'examples', 'bench'])(
+  'comments in %s are at most 120 columns wide',
+  async (folder) => {
+    const files = (readdirSync(join(root, folder), { recursive: true }) as string[]).filter(
+      (name) => /\.(?:ts|js)$/.test(name) && !/(?:^|\/)(?:dist|node_modules)\//.test(name),
+    );
+    const lines = await Promise.all(
+      files.map(async (name) => {
+        const found = (await readText(`${folder}/${name}`)).split('\n').filter(isTooWide);
+        return found.map((line) => `${name}: ${line}`);
+      }),
+    );
+    expect(lines.flat()).toEqual([]);
+  },
+);

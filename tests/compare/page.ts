@@ -2,7 +2,10 @@ import { groupBy } from '../../src/auth/values/group-by.ts';
 import type { ProbedRow } from '../../src/probe/index.ts';
 import libraries from './libraries.json';
 
-/** The page sets it up, below its name, as its documentation does. `leaves` has beginnings of IDs of rows, by the words of that. */
+/**
+ * The page sets it up, below its name, as its documentation does. `leaves` has beginnings of IDs of rows, by the words
+ * of that.
+ */
 export interface Library {
   readonly name: string;
   readonly packages: readonly string[];

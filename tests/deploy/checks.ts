@@ -4,8 +4,8 @@ import { readText, root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /**
- * Returns the names that are not settings of the service, by the list in .env.example: a misspelt one would be ignored without an
- * error.
+ * Returns the names that are not settings of the service, by the list in .env.example: a misspelt one would be ignored
+ * without an error.
  */
 export async function unknownSettings(names: readonly string[]): Promise<string[]> {
   const known = new Set((await readText('.env.example')).matchAll(/^#? ?([A-Z_]+)=/gm).map(([, name]) => name));
@@ -21,7 +21,10 @@ export function fillIn(text: string, settings: Readonly<Record<string, string>>)
   }, text);
 }
 
-/** Asserts that the compiler accepts each value as a literal of a type of this package: there an unknown field is an error. */
+/**
+ * Asserts that the compiler accepts each value as a literal of a type of this package: there an unknown field is an
+ * error.
+ */
 export async function expectTypes(literals: readonly { value: unknown; type: string; from: string }[]): Promise<void> {
   const folder = temporaryFolder('dist');
   for (const [index, { value, type, from }] of literals.entries()) {

@@ -27,7 +27,9 @@ const copied = temporaryFolder();
 const port = await freePort();
 const metricsAddress = `127.0.0.1:${await freePort()}`;
 
-/** Runs a command, such as one of the instructions, by the older docker-compose where Docker has no plugin of that name. */
+/**
+ * Runs a command, such as one of the instructions, by the older docker-compose where Docker has no plugin of that name.
+ */
 async function run(command: string): Promise<string> {
   const here = isPlugin ? command : command.replace('docker compose', 'docker-compose');
   const published = { PUBLISH: String(port), PUBLISH_METRICS: metricsAddress };
@@ -45,7 +47,9 @@ await Bun.write(settingsFile, fillIn(await Bun.file(settingsFile).text(), settin
 
 afterAll(() => compose('--profile replay-store down --timeout 0'));
 
-/** If the image cannot be pulled, Debian's redis-server replaces it. This tests the options in the file, not the image. */
+/**
+ * If the image cannot be pulled, Debian's redis-server replaces it. This tests the options in the file, not the image.
+ */
 async function ensureStoreImage(): Promise<void> {
   const image = /image: (redis:\S+)/.exec(file)?.[1];
   await run(`docker image inspect ${image} || timeout 120 docker pull ${image} ||

@@ -34,7 +34,10 @@ test('createServiceIssuer() grants the reader each scope that the routes have at
   scopes.pop();
 });
 
-/** DNS rebinding: a website points its own name at this machine. tests/auth/issuer/development-issuer.test.ts has every host. */
+/**
+ * DNS rebinding: a website points its own name at this machine. tests/auth/issuer/development-issuer.test.ts has every
+ * host.
+ */
 describe.each([
   ['the development issuer', {}, ['localhost', '[::1]:3010'], ['api.example.test', 'evil.test']],
   ['a PUBLIC_URL', { PUBLIC_URL }, ['localhost', 'api.example.test'], ['evil.test']],

@@ -13,7 +13,10 @@ import { migrationCells } from './migration-cells.ts';
 export const issuer = await createTestIssuer();
 export const ecSigner = createSigner('ES256');
 const keys = [...issuer.options.keys.keys, { ...ecSigner.jwk, kid: 'ec' }];
-/** Publishes metadata and keys of every issuer below its URL in one document each, and exchanges a token for one that names its form. */
+/**
+ * Publishes metadata and keys of every issuer below its URL in one document each, and exchanges a token for one that
+ * names its form.
+ */
 const tenant = serve(async (request) => {
   const url = request.url.replace(/\.well-known.*/, '');
   const named = url.replace('common/', '{tenantid}/').replace(/(?<=v2\.0)\/$/, '');
@@ -28,7 +31,10 @@ export const audience = 'https://api.example.com';
 export const github = `${url}github/`;
 export const folder = temporaryFolder('dist');
 
-/** A block in a page: the page with the heading above it, as in `guides/scopes#Roles 2` for the second, and the file that a test writes it to. */
+/**
+ * A block in a page: the page with the heading above it, as in `guides/scopes#Roles 2` for the second, and the file
+ * that a test writes it to.
+ */
 interface Block {
   readonly id: string;
   readonly file: string;

@@ -6,8 +6,8 @@ import { pages, readText } from '../support/repository.ts';
 import { audience, blocks, folder, github, isServed, passes, type Special, send, url, write } from './blocks.ts';
 
 /**
- * A request to a block, the claims of its token, and its response: the status, and a part of headers and body. Last, what is special
- * about the request.
+ * A request to a block, the claims of its token, and its response: the status, and a part of headers and body. Last,
+ * what is special about the request.
  */
 type Row = readonly [
   block: string,

@@ -24,7 +24,10 @@ ${request === 'request' ? '' : 'declare const request: Request;'}
 declare const res: { locals: object };
 declare const result: Authentication | Response;`;
 
-/** Returns the code of a cell as a statement: the name of an option or claim, options, requirements, or a statement already. */
+/**
+ * Returns the code of a cell as a statement: the name of an option or claim, options, requirements, or a statement
+ * already.
+ */
 function statementOf(code: string): string {
   if (/^[@/\w]+$/.test(code)) return `'${code}' satisfies Name;`;
   if (/^\w+: /.test(code)) return `({ ${code} }) satisfies Options;`;

@@ -16,7 +16,10 @@ import { respond } from '../support/respond.ts';
 import { audience, blocks, ecSigner, folder, issuer, load, url, write } from './blocks.ts';
 
 let copies = 0;
-/** Returns what a block or an example exports, from a module of its own: other tests may have sent requests to the block, or imported it earlier. */
+/**
+ * Returns what a block or an example exports, from a module of its own: other tests may have sent requests to the
+ * block, or imported it earlier.
+ */
 async function loadCopy(id: string, change = (text: string) => text) {
   const file = `copy-${++copies}.ts`;
   const text = blocks.find((block) => block.id === id)?.text ?? (await readText(`examples/${id}.ts`));

@@ -44,7 +44,9 @@ interface AuthorizationServer {
   close(): Promise<void>;
 }
 
-/** Starts an MCP server of the examples, and an authorization server, whose clients know the URL of the MCP server only. */
+/**
+ * Starts an MCP server of the examples, and an authorization server, whose clients know the URL of the MCP server only.
+ */
 export const mcpServer = <Started extends AuthorizationServer = Awaited<ReturnType<typeof oidcProvider>>>(
   example: string,
   startIssuer: (url: string) => Promise<Started> = oidcProvider as () => Promise<never>,

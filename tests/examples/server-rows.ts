@@ -65,7 +65,10 @@ const nodeRows: readonly [string, string, TokenOverrides, string, (token: string
   ['two certificates', path, certified, 'a', (token) => [...withCertificate(token), certificateLine], 401],
 ];
 
-/** The rows about requests, and one of each topic about tokens: the others are tried on the service and on the guard itself. */
+/**
+ * The rows about requests, and one of each topic about tokens: the others are tried on the service and on the guard
+ * itself.
+ */
 const only = [
   ...requestRows.flatMap(({ id, onlyIn }) => (onlyIn ? [] : [id])),
   ...['none-empty-signature', 'hmac-pem', 'signature', 'audience-other', 'issuer-other', 'expiry-past', 'scope'],
@@ -75,7 +78,10 @@ const only = [
 const completeExamples = /(express|fastify|koa|nest|hono-.*)\.ts$/;
 const nodeExamples = /(express|fastify|koa|nest)\.ts$/;
 
-/** Registers the tests of an example, for any server. `second` is the status of a request with two Authorization headers. */
+/**
+ * Registers the tests of an example, for any server. `second` is the status of a request with two Authorization
+ * headers.
+ */
 export function serverRows(name: string, start?: Start, second = 400) {
   const usesNode = nodeExamples.test(name);
   const isComplete = completeExamples.test(name);

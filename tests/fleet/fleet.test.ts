@@ -8,7 +8,10 @@ import { simulate } from './simulation.ts';
 const warn = spyOn(console, 'warn').mockImplementation(() => {});
 afterAll(() => void warn.mockRestore());
 
-/** New seeds at night. By day, those that notice keys beyond their bound. Each repeats its run: `FLEET_SEED=7 bun test tests/fleet`. */
+/**
+ * New seeds at night. By day, those that notice keys beyond their bound. Each repeats its run: `FLEET_SEED=7 bun test
+ * tests/fleet`.
+ */
 const first = Number(process.env.FLEET_SEED ?? 13);
 const start = isNight && process.env.FLEET_SEED === undefined ? Math.floor(Math.random() * 1e9) : first;
 const seeds = Array.from({ length: isNight ? 2000 : 2 }, (_, index) => start + index);

@@ -2,7 +2,10 @@ import type { Fetch } from '../../src/auth/guard.ts';
 import { publish, signingKey } from '../support/keys.ts';
 import type { World } from './world.ts';
 
-/** How an issuer responds: as it should, after too long, not at all, with an error, with something else, or as it was long ago. */
+/**
+ * How an issuer responds: as it should, after too long, not at all, with an error, with something else, or as it was
+ * long ago.
+ */
 export type Mood = 'up' | 'slow' | 'down' | 'failing' | 'wrong' | 'stale';
 
 /** A document that an issuer sent to an instance: which keys it has, and when the issuer sent it. */

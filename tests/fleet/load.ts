@@ -14,9 +14,10 @@ const times: Times = {
 };
 
 /**
- * Returns what an issuer gets from so many instances, which start within a minute, and each of which gets a request a minute:
- * requests a minute in calm (the most, and the mean), at a rotation, in an outage of 20 minutes and after it; and the seconds until
- * the last instance has recovered, and until the last one refuses a key that is withdrawn right after all have fetched it.
+ * Returns what an issuer gets from so many instances, which start within a minute, and each of which gets a request a
+ * minute: requests a minute in calm (the most, and the mean), at a rotation, in an outage of 20 minutes and after it;
+ * and the seconds until the last instance has recovered, and until the last one refuses a key that is withdrawn right
+ * after all have fetched it.
  */
 async function measureFleet(count: number) {
   const random = seeded(count);

@@ -31,7 +31,10 @@ const last = <Each extends Attempt | Question>(
     .toSorted((a, b) => (a.endAt ?? 0) - (b.endAt ?? 0))
     .at(-1);
 
-/** After so long in calm, an instance knows everything: a failed attempt is repeated after the cooldown, with a tenth of it added. */
+/**
+ * After so long in calm, an instance knows everything: a failed attempt is repeated after the cooldown, with a tenth of
+ * it added.
+ */
 export const calmAfterMs = ({ jwksCooldownSeconds, jwksTimeoutSeconds }: Times) =>
   1100 * jwksCooldownSeconds + 3000 * jwksTimeoutSeconds + 1000;
 

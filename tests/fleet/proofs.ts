@@ -8,8 +8,9 @@ import { seeded } from '../support/seeded.ts';
 import { createWorld } from './world.ts';
 
 /*
- * Instances that share a replay store and the secrets of nonces, and clients with new, used and old proofs. The clocks of the
- * instances differ, processes start anew with the next secret, and the store is slow, down, or replaced by an empty one.
+ * Instances that share a replay store and the secrets of nonces, and clients with new, used and old proofs. The clocks
+ * of the instances differ, processes start anew with the next secret, and the store is slow, down, or replaced by an
+ * empty one.
  */
 
 const epochMs = 1_700_000_000_000;

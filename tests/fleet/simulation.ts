@@ -6,8 +6,8 @@ import { brokenBy, calmAfterMs, limitsBrokenBy } from './oracle.ts';
 import { createWorld } from './world.ts';
 
 /*
- * A random run: several instances of an API, their issuers, clients with tokens of all kinds, and what goes wrong in operation.
- * Which results are right is decided in oracle.ts.
+ * A random run: several instances of an API, their issuers, clients with tokens of all kinds, and what goes wrong in
+ * operation. Which results are right is decided in oracle.ts.
  */
 
 const minuteMs = 60_000;

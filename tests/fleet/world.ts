@@ -1,6 +1,6 @@
 /*
- * Virtual time for real code: hours take milliseconds, and the same seed gives the same run.
- * What a run consists of is decided in simulation.ts.
+ * Virtual time for real code: hours take milliseconds, and the same seed gives the same run. What a run consists of is
+ * decided in simulation.ts.
  */
 
 interface Event {
@@ -11,7 +11,10 @@ interface Event {
 }
 
 let signatures = 0;
-/** Signatures and keys are checked on other threads, which virtual time must not overtake. The real functions are called. */
+/**
+ * Signatures and keys are checked on other threads, which virtual time must not overtake. The real functions are
+ * called.
+ */
 for (const name of ['sign', 'verify', 'importKey', 'digest'] as const) {
   const real: (...args: never[]) => Promise<unknown> = crypto.subtle[name].bind(crypto.subtle) as never;
   const counted = async (...args: never[]) => {

@@ -9,7 +9,9 @@ function expressionsIn(source: string): string[] {
   return [...code.matchAll(literal)].map(([, expression = '']) => expression);
 }
 
-/** Whether a search can take quadratic time: the expression begins with a repetition that must be followed by something. */
+/**
+ * Whether a search can take quadratic time: the expression begins with a repetition that must be followed by something.
+ */
 function isQuadratic(expression: string): boolean {
   return /^(?:\[(?:\\.|[^\]\\])*\]|\\.|[^\\[(^])(?:[*+]|\{\d*,\d*\})(?!$)/.test(expression);
 }

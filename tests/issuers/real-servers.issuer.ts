@@ -9,7 +9,10 @@ import { startedFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { AUDIENCE, bearer } from '../support/mint.ts';
 
-/** The script is in `servers/`; `settings` are set in addition to ISSUER, AUDIENCE and ALGORITHMS. The keys are discovered. */
+/**
+ * The script is in `servers/`; `settings` are set in addition to ISSUER, AUDIENCE and ALGORITHMS. The keys are
+ * discovered.
+ */
 type Row = readonly [
   name: string,
   algorithm: string,

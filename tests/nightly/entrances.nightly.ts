@@ -9,8 +9,8 @@ import { newestNode, nodePath } from '../support/node-versions.ts';
 import { rawRequest } from '../support/raw-http.ts';
 
 /*
- * Packages that bring routes and WebSockets into a framework, with the tarball: whether they ask the guard, and what the pages of
- * their frameworks and docs/guides/websockets.md say where they do not.
+ * Packages that bring routes and WebSockets into a framework, with the tarball: whether they ask the guard, and what
+ * the pages of their frameworks and docs/guides/websockets.md say where they do not.
  */
 
 const folder = startedFor(() => installLocked('nightly/frameworks', 'entrances.mjs'));
@@ -34,7 +34,10 @@ const headersWith = (token: keyof typeof tokens) => {
   return granted === undefined ? {} : bearer(fixture().mint({ claims: { scope: granted, sub: 'ada' } }));
 };
 
-/** Opens a WebSocket, and resolves to its first message, or to the status and the challenge of the response, or to the close code. */
+/**
+ * Opens a WebSocket, and resolves to its first message, or to the status and the challenge of the response, or to the
+ * close code.
+ */
 async function talk(name: string, path: string, headers: Record<string, string>): Promise<string> {
   const url = `${await originOf(name)}${path}`;
   return new Promise((resolve) => {

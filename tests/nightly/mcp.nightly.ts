@@ -48,7 +48,8 @@ describe.each([
 ] as const)('the conformance suite of MCP with %s', (name, scenarios) => {
   const started = copyOf(name);
 
-  // The suite sends no token, so a proxy adds one. The servers have what these scenarios test; none tests authorization.
+  // The suite sends no token, so a proxy adds one. The servers have what these scenarios test; none tests
+  // authorization.
   test.each(scenarios)('passes %s behind the guard', async (scenario) => {
     const { url, issuer } = started();
     const token = await issuer.token();

@@ -8,8 +8,8 @@ import { bearer } from '../support/mint.ts';
 import { newestNode, nodePath } from '../support/node-versions.ts';
 
 /*
- * Calls of NestJS in other packages than tests/runtimes/nest-calls.runtimes.ts has: Mercurius, subscriptions, gateways with ws, fields
- * of a type, and a microservice that does not inherit the guard.
+ * Calls of NestJS in other packages than tests/runtimes/nest-calls.runtimes.ts has: Mercurius, subscriptions, gateways
+ * with ws, fields of a type, and a microservice that does not inherit the guard.
  */
 
 const nest = 'common core platform-express platform-fastify platform-socket.io platform-ws websockets microservices';

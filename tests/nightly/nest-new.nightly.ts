@@ -11,7 +11,8 @@ import { readText } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
- * Applications that `nest new` made, with the tarball, and what docs/start/nestjs.md and docs/guides/testing.md say of them.
+ * Applications that `nest new` made, with the tarball, and what docs/start/nestjs.md and docs/guides/testing.md say of
+ * them.
  */
 
 const [, section = ''] = (await readText('docs/start/nestjs.md')).split('## In an application that `nest new` made\n');

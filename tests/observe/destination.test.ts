@@ -4,7 +4,8 @@ import { createLog } from '../../src/observe/log.ts';
 import { plainFormat, readJsonLines, recordLog } from '../support/recorded-log.ts';
 
 /**
- * A descriptor that accepts this many bytes of each write or fails with this error, and accepts everything after the last entry.
+ * A descriptor that accepts this many bytes of each write or fails with this error, and accepts everything after the
+ * last entry.
  */
 function createDescriptor(...outcomes: (number | string)[]) {
   /** Ends the write or the pause that is under way. */

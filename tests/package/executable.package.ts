@@ -35,7 +35,8 @@ describe('build()', async () => {
   test('writes a valid CycloneDX 1.6 bill of materials', async () => expect(await isValid(text)).toBe(true));
 
   test('lists every package in the bundle, this one too, and nothing else but Bun', async () => {
-    // A second witness, which shares nothing with the metafile: the comments that an unminified bundle has before each module.
+    // A second witness, which shares nothing with the metafile: the comments that an unminified bundle has before each
+    // module.
     const { outputs } = await Bun.build({ entrypoints: ['src/index.ts'], target: 'bun' });
     const code = (await Promise.all(outputs.map((output) => output.text()))).join('\n');
     const comments = code.matchAll(/^\/\/ ((?:.*\/)?node_modules\/(?:@[^/\n]+\/)?[^/\n]+)\/.*$/gm);

@@ -5,7 +5,9 @@ import { run, until } from '../support/child-process.ts';
 import { readPrinted, requestToken } from '../support/development-issuer.ts';
 import { bearer } from '../support/mint.ts';
 
-/** The entry of the service beside a module that is saved with the next of these texts when the process gets a signal. */
+/**
+ * The entry of the service beside a module that is saved with the next of these texts when the process gets a signal.
+ */
 const saved = ['export const revision = 2;', 'export const revision = {;', 'export const revision = 3;'];
 const files = {
   'entry.ts': `import { writeFileSync } from 'node:fs';

@@ -10,14 +10,19 @@ import { exchange, open } from '../support/raw-http.ts';
 import { haproxy, nginx, startRelay } from './proxies.ts';
 
 const CANARIES = 3;
-/** A canary that takes longer is lost behind an unfinished request of another client. Normally it takes milliseconds. */
+/**
+ * A canary that takes longer is lost behind an unfinished request of another client. Normally it takes milliseconds.
+ */
 const MAX_WAIT_MS = 60_000;
 const GUARDED = /Hello from a private endpoint/;
 
 const get = (...headers: readonly string[]) => lines('GET /api/private HTTP/1.1', HOST, ...headers);
 const post = (...headers: readonly string[]) => lines('POST /api/public HTTP/1.1', HOST, ...headers);
 
-/** More shapes than for the service without a proxy: an incomplete request of one client stays on a connection that others use. */
+/**
+ * More shapes than for the service without a proxy: an incomplete request of one client stays on a connection that
+ * others use.
+ */
 const unfinished: Readonly<Record<string, string>> = {
   'half a header': get('X: ').trimEnd(),
   'half a body': `${post('Content-Length: 100')}half`,
@@ -120,7 +125,8 @@ for (const { name, start } of [haproxy, nginx]) {
     test('the API withstands the probe', async () => {
       const origin = `http://127.0.0.1:${started().port}`;
       const { report } = await tried({ ...fixture(), service: { ...fixture().service, origin } });
-      // On a busy machine a health check can be late: then the proxy itself responds with 503 for a moment, and nothing is let in.
+      // On a busy machine a health check can be late: then the proxy itself responds with 503 for a moment, and nothing
+      // is let in.
       expect(report.inconclusive.filter(({ got }) => !got?.startsWith('503'))).toEqual([]);
       expect(report.passed.length).toBeGreaterThan(450);
     });

@@ -55,7 +55,9 @@ const proxies: readonly Configured[] = [
   },
 ];
 
-/** Starts a proxy as the page configures it, with the example and an API, before the tests of the enclosing describe(). */
+/**
+ * Starts a proxy as the page configures it, with the example and an API, before the tests of the enclosing describe().
+ */
 function behind({ language, start }: Configured) {
   const fixture = exampleFixture('examples/forward-auth.ts', undefined, { DPOP: 'on', PUBLIC_URL: publicUrl });
   const started = startedFor(

@@ -50,7 +50,9 @@ export const haproxy = {
   /** The same for certificates that clients have signed themselves. */
   selfSigned: (folder: string) =>
     ` ssl crt ${folder}/server.both ca-file ${folder}/ca.pem verify optional ca-ignore-err all crt-ignore-err all`,
-  /** Starts the proxy at `frontend`, with options, in front of two servers, each `host:port`, by default the same twice. */
+  /**
+   * Starts the proxy at `frontend`, with options, in front of two servers, each `host:port`, by default the same twice.
+   */
   start: (frontend: string, one: string, two = one) => startHaproxy(frontend, [one, two]),
 };
 
@@ -88,7 +90,10 @@ export async function startRelay(port: number) {
 const WORKERS = 16;
 const PAUSE_MS = 25;
 
-/** Sends requests over kept connections, a few hundred a second, until `stop` returns those that were not responded to with 200. */
+/**
+ * Sends requests over kept connections, a few hundred a second, until `stop` returns those that were not responded to
+ * with 200.
+ */
 export function startLoad(url: string, headersOf: (request: number) => Record<string, string> = () => ({})) {
   const failures: string[] = [];
   let requests = 0;

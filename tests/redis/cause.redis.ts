@@ -44,7 +44,9 @@ const busPort = String(await freePort());
 const nodes = `${temporaryFolder()}/nodes.conf`;
 const cluster = ['--cluster-enabled', 'yes', '--cluster-port', busPort, '--cluster-config-file', nodes];
 
-/** States of a server, and what the log then says. The states of a server that works before come from commands to it. */
+/**
+ * States of a server, and what the log then says. The states of a server that works before come from commands to it.
+ */
 const states: readonly {
   readonly name: string;
   readonly args?: readonly string[];

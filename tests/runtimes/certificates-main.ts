@@ -15,8 +15,8 @@ import { createTestIssuer } from '../../src/auth/testing.ts';
 import { listen } from '../support/raw-http.ts';
 
 /*
- * Servers of Node.js that terminate mutual TLS. Prints what each responds to the client whose certificate the token is bound to, to
- * another client, and to one without a certificate. Bun and Deno know no certificate of a connection.
+ * Servers of Node.js that terminate mutual TLS. Prints what each responds to the client whose certificate the token is
+ * bound to, to another client, and to one without a certificate. Bun and Deno know no certificate of a connection.
  */
 const read = (name: string) => readFileSync(name, 'utf8');
 const identity = (name: string) => ({ key: read(`${name}.key`), cert: read(`${name}.pem`) });

@@ -26,7 +26,10 @@ describe.each([
       const options = { ...times, jwksMaxStaleSeconds: stale, isLookedUp };
       const settings = { ISSUER: issuer.url.href, AUDIENCE, OPTIONS: JSON.stringify(options) };
       const worker = await workerForm(() => join(folder(), 'worker.mjs')).start(settings);
-      /** More fetches than the limit of 5 seconds has time for, each with a response of the Worker: a slow machine has longer. */
+      /**
+       * More fetches than the limit of 5 seconds has time for, each with a response of the Worker: a slow machine has
+       * longer.
+       */
       const limit = async () => {
         for (let ms = 0; ms <= 5000; ms += 700) await Promise.all([fetch(issuer.url), worker.fetch('/livez')]);
         return 'too late';

@@ -19,7 +19,10 @@ const overLoopback = {
   [openid.customFetch]: (url: string, init: object) => fetch(url, { ...init, keepalive: false }),
 };
 
-/** Runs a server's script in a process of its own, by default that of oidc-provider, with these arguments, and resolves once it listens. */
+/**
+ * Runs a server's script in a process of its own, by default that of oidc-provider, with these arguments, and resolves
+ * once it listens.
+ */
 export async function startAuthorizationServer(
   args: readonly string[] = [AUDIENCE],
   script = join(import.meta.dir, 'authorization-server.mjs'),
@@ -67,7 +70,10 @@ export async function logIn(
   return openid.authorizationCodeGrant(client, at, checks, { resource });
 }
 
-/** Opens a page, or submits its form, as a browser without pages does: it follows redirects up to the callback, and keeps cookies. */
+/**
+ * Opens a page, or submits its form, as a browser without pages does: it follows redirects up to the callback, and
+ * keeps cookies.
+ */
 export async function browse(
   url: string | URL,
   cookies = new Map<string, string>(),
@@ -81,7 +87,10 @@ export async function browse(
   return location === null || location.startsWith(callback) ? response : browse(new URL(location, url), cookies);
 }
 
-/** Signs a user in on the development pages of oidc-provider, consents, and returns the last response: that of the callback, or to it. */
+/**
+ * Signs a user in on the development pages of oidc-provider, consents, and returns the last response: that of the
+ * callback, or to it.
+ */
 export async function signIn(page: string | URL, login: string): Promise<Response> {
   const cookies = new Map<string, string>();
   let response = await browse(page, cookies);

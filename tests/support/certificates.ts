@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import testKeys from './test-keys.json' with { type: 'json' };
 
 const a = Buffer.from(testKeys['certificate a'], 'base64');
-/** `a` is self-signed by the RSA test key `stranger`, and `b` is another for the same key: only its signature differs. */
+/**
+ * `a` is self-signed by the RSA test key `stranger`, and `b` is another for the same key: only its signature differs.
+ */
 const certificates = { a, b: Buffer.from(a.with(-1, 0)) };
 
 export function certificate(name: keyof typeof certificates) {

@@ -9,7 +9,10 @@ export const ISSUER = 'https://issuer.example.test/';
 /** Options of a guard that fetches nothing. */
 export const offline = () => ({ issuer: ISSUER, audience: AUDIENCE, keys: { keys: signingKeys() } });
 
-/** Options of a guard for issuers with these keys, which may change; with an error, fetches fail. `asked` names the issuer of each fetch. */
+/**
+ * Options of a guard for issuers with these keys, which may change; with an error, fetches fail. `asked` names the
+ * issuer of each fetch.
+ */
 export function publishedBy(keys: Readonly<Record<string, readonly unknown[] | Error>>) {
   const issuers = Object.keys(keys);
   const asked: string[] = [];
@@ -33,7 +36,10 @@ export function publishedBy(keys: Readonly<Record<string, readonly unknown[] | E
 export const tokenOf = (overrides?: TokenOverrides | string) =>
   typeof overrides === 'string' ? overrides : mintToken(ISSUER, overrides);
 
-/** Returns a function that sends a token or headers to such a guard, and returns the result and the reason of a rejection. */
+/**
+ * Returns a function that sends a token or headers to such a guard, and returns the result and the reason of a
+ * rejection.
+ */
 export function createChecker(options: Partial<GuardOptions> = {}, environment: Partial<TimeAndRandom> = {}) {
   const reasons = new WeakMap<object, string>();
   const onRefused = (request: object, reason: string) => reasons.set(request, reason);

@@ -59,7 +59,9 @@ export const runToEnd = (...args: Parameters<typeof run>) => run(...args).finish
 /** The kernel assigns only ports above these, so none of these is taken between the choice and its use. */
 const PORTS = { first: 20_000, end: 32_768 };
 
-/** Returns a port on which nothing listens, for servers that must know it before they start. No other process gets it. */
+/**
+ * Returns a port on which nothing listens, for servers that must know it before they start. No other process gets it.
+ */
 export async function freePort(): Promise<number> {
   const port = PORTS.first + Math.floor(Math.random() * (PORTS.end - PORTS.first));
   try {
@@ -96,6 +98,9 @@ export async function untilProcess({ finished }: RunningProcess, isTrue: Conditi
   await Promise.race([until(isTrue, what), ended]);
 }
 
-/** Resolves once there is a response at this URL, or one that is expected. If the process exits first, rejects with its output. */
+/**
+ * Resolves once there is a response at this URL, or one that is expected. If the process exits first, rejects with its
+ * output.
+ */
 export const untilReachable = (url: string, process: RunningProcess, isExpected = (_: Response) => true) =>
   untilProcess(process, () => fetch(url, { keepalive: false }).then(isExpected, () => false), url);

@@ -5,7 +5,9 @@ import type { Form } from './forms.ts';
 const PRINTED_CLIENT = /client_id=(?<clientId>[\w.-]+)[^|]*?client_secret=(?<clientSecret>[\w.-]+)/g;
 type PrintedClient = Readonly<Record<'clientId' | 'clientSecret', string>>;
 
-/** Returns the data in the printed commands, once they are in the output: a service may respond before it has been read. */
+/**
+ * Returns the data in the printed commands, once they are in the output: a service may respond before it has been read.
+ */
 export async function readPrinted(output: () => string) {
   await until(() => output().match(PRINTED_CLIENT)?.length === 2, 'the printed commands');
   const banner = output();

@@ -80,7 +80,9 @@ export class Documentation {
 
 const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
 
-/** Returns the faults that axe finds in this part of the displayed page, and how much wider than the screen the page is. */
+/**
+ * Returns the faults that axe finds in this part of the displayed page, and how much wider than the screen the page is.
+ */
 export async function faultsOf(page: Page, when: string, part = 'html'): Promise<string[]> {
   await page.evaluate(axe.source);
   const run = `axe.run('${part}', { runOnly: ${JSON.stringify(LEVELS)} })`;
@@ -93,8 +95,8 @@ export async function faultsOf(page: Page, when: string, part = 'html'): Promise
 }
 
 /**
- * Starts a browser before the tests of the enclosing describe() and returns a function that opens pages in profiles of their own,
- * with the documentation at `originOf()` if there is one.
+ * Starts a browser before the tests of the enclosing describe() and returns a function that opens pages in profiles of
+ * their own, with the documentation at `originOf()` if there is one.
  */
 export function browserForTests(originOf?: () => string) {
   const browser = startedFor(launchChromium, (launched) => launched.close());

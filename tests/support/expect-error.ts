@@ -68,7 +68,10 @@ export function expectProtected(response: Response): void {
   expect(response.headers.get('cache-control')).toBe('no-store');
 }
 
-/** Fails unless this is the Error object in full: status, code, body and headers, with the challenge of the code or the one given. */
+/**
+ * Fails unless this is the Error object in full: status, code, body and headers, with the challenge of the code or the
+ * one given.
+ */
 export async function expectError(
   response: Response,
   status: number,

@@ -28,7 +28,10 @@ export interface ServiceProcess extends Service {
   readonly process: RunningProcess;
 }
 
-/** Starts the service by `start`, which is given the settings, by default with a free port of loopback, and resolves once it responds. */
+/**
+ * Starts the service by `start`, which is given the settings, by default with a free port of loopback, and resolves
+ * once it responds.
+ */
 export async function startService(
   start: (environment: Environment) => RunningProcess | Promise<RunningProcess>,
   settings: Environment = {},

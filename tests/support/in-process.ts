@@ -17,7 +17,8 @@ const fetchLocally: Fetch = async (url, init) => {
 const silent = createLog('silent', plainFormat);
 
 /**
- * Returns the service with these settings, without a listener, and a function that sends it requests. By default it logs nothing.
+ * Returns the service with these settings, without a listener, and a function that sends it requests. By default it
+ * logs nothing.
  */
 export function createServiceInProcess(environment: Environment, fetch = fetchLocally, log = silent) {
   const settings = readSettings({ ISSUER, AUDIENCE, ...environment }, false);

@@ -46,7 +46,9 @@ const installers = {
   pnpm: ['npx', '--yes', 'pnpm@10.33.0', 'add', '--ignore-scripts'],
 };
 
-/** Installs the tarball and `others`, separated by blanks, into an empty folder, with these files of a folder of tests. */
+/**
+ * Installs the tarball and `others`, separated by blanks, into an empty folder, with these files of a folder of tests.
+ */
 async function install(
   others = '',
   from = '',
@@ -65,7 +67,10 @@ async function install(
 
 export const installedPackage = (...options: Parameters<typeof install>) => startedFor(() => install(...options));
 
-/** Installs this package, and what the lock file in a folder of tests pins, into a new folder with these files of that one. */
+/**
+ * Installs this package, and what the lock file in a folder of tests pins, into a new folder with these files of that
+ * one.
+ */
 export async function installLocked(from: string, ...files: readonly string[]): Promise<string> {
   const folder = temporaryFolder();
   for (const file of ['package.json', 'bun.lock', 'bunfig.toml', ...files])
@@ -75,7 +80,10 @@ export async function installLocked(from: string, ...files: readonly string[]): 
   return folder;
 }
 
-/** Compiles a TypeScript file into a folder with the package, because Node.js 20 runs none, and returns the path of the result. */
+/**
+ * Compiles a TypeScript file into a folder with the package, because Node.js 20 runs none, and returns the path of the
+ * result.
+ */
 export async function compiled(source: string, folder: string, change = (text: string) => text) {
   // tsconfig.json leads the package to its sources, before Bun sees that it is external.
   const installed: BunPlugin = {

@@ -19,7 +19,10 @@ function namedKey(name: string, make?: () => { readonly privateKey: KeyObject })
 export const rsaKey = (name: string, bits = 2048) =>
   namedKey(`rsa ${bits} ${name}`, () => generateKeyPairSync('rsa', { modulusLength: bits, publicExponent: 65537 }));
 
-/** Like `rsaKey`, with a modulus of exactly this many bits. Only from the file, because Bun rounds down to a multiple of 128. */
+/**
+ * Like `rsaKey`, with a modulus of exactly this many bits. Only from the file, because Bun rounds down to a multiple of
+ * 128.
+ */
 export const exactRsaKey = (name: string, bits: number) => namedKey(`exact rsa ${bits} ${name}`);
 
 export const cubicKey = () => namedKey('rsa cubic');
@@ -40,7 +43,10 @@ export function publish(key: KeyObject, kid: string, overrides: PublishedKey = {
   return Object.fromEntries(Object.entries(jwk).filter(([, value]) => value !== undefined));
 }
 
-/** Returns a key set with every kind of faulty key, and every key that an attack could use. The valid keys in it must still work. */
+/**
+ * Returns a key set with every kind of faulty key, and every key that an attack could use. The valid keys in it must
+ * still work.
+ */
 export const crowdedKeySet = (): readonly unknown[] => [
   ...[null, 1, 'text', [], {}, { kty: 'RSA' }, { kid: 'x' }],
   { ...createPublicKey(rsaKey('nameless')).export({ format: 'jwk' }), use: 'sig' },

@@ -3,13 +3,19 @@ import { engines } from '../../src/auth/package.json';
 /** Whether what takes long is tested too, as `.ci/run nightly` does. */
 export const isNight = process.env.NIGHTLY === 'true';
 
-/** Returns the versions to test: by day the oldest, which lacks the most, and by night all. Pages and examples run on the newest. */
+/**
+ * Returns the versions to test: by day the oldest, which lacks the most, and by night all. Pages and examples run on
+ * the newest.
+ */
 export const testedOf = (versions: readonly string[]): readonly string[] => (isNight ? versions : versions.slice(0, 1));
 
 /** The newest line of Node.js that is tested. */
 export const newestNode = '24';
 
-/** The releases of Node.js that the package is tested with: the oldest that it allows, and the lines that Node.js maintains. */
+/**
+ * The releases of Node.js that the package is tested with: the oldest that it allows, and the lines that Node.js
+ * maintains.
+ */
 export const nodeVersions = testedOf([...(engines.node.match(/\d+\.\d+\.\d+/g) ?? []), '22', newestNode]);
 
 /** Returns the path of the newest Node.js of this line, which npm installs once on a machine. */

@@ -9,7 +9,10 @@ import { nowSeconds as now, type TokenOverrides } from './mint.ts';
 
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 
-/** Returns the private key of this name that signs proofs with this algorithm; for an algorithm that signs none, one for ES256. */
+/**
+ * Returns the private key of this name that signs proofs with this algorithm; for an algorithm that signs none, one for
+ * ES256.
+ */
 export function proofKey(algorithm = 'ES256', name = 'client'): KeyObject {
   return signingKey(/^(?:[EPR]S|Ed)/.test(algorithm) ? algorithm : 'ES256', name);
 }

@@ -42,15 +42,22 @@ export async function exchange(port: number, bytes: string) {
 export const statusesIn = (text: string): readonly number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status)).filter((status) => status !== 100);
 
-/** Sends GET with the header lines as they are, over a connection of its own: fetch() would refuse, join or re-encode them. */
+/**
+ * Sends GET with the header lines as they are, over a connection of its own: fetch() would refuse, join or re-encode
+ * them.
+ */
 export const rawGet = (origin: string, path: string, headerLines: readonly string[]) =>
   rawRequest(origin, [`GET ${path} HTTP/1.1`, `Host: ${new URL(origin).host}`, 'Connection: close', ...headerLines]);
 
-/** Sends the lines of a request, and returns the response once the service has closed the connection. Status 0 means none. */
+/**
+ * Sends the lines of a request, and returns the response once the service has closed the connection. Status 0 means
+ * none.
+ */
 export async function rawRequest(origin: string, lines: readonly string[]): Promise<Response> {
   const { port, hostname } = new URL(origin);
   const socket = await open(Number(port), hostname);
-  // A server may reset the connection of a request that it does not read completely. What it sent before the reset counts.
+  // A server may reset the connection of a request that it does not read completely. What it sent before the reset
+  // counts.
   const { text, closed } = receive(socket);
   socket.write(toBytes(`${lines.join('\r\n')}${HEAD_END}`));
   await closed;
@@ -66,7 +73,10 @@ export async function rawRequest(origin: string, lines: readonly string[]): Prom
   return new Response(body === '' ? null : toBytes(body), { status, headers });
 }
 
-/** Sends the same bytes again and again until the service cuts the connection off; returns how many it took. May read nothing. */
+/**
+ * Sends the same bytes again and again until the service cuts the connection off; returns how many it took. May read
+ * nothing.
+ */
 export async function pour(
   port: number,
   start: string,

@@ -15,7 +15,10 @@ const responds = (port: number) =>
 
 export type RedisServer = Awaited<ReturnType<typeof startRedis>>;
 
-/** Starts a real redis-server on a free port of loopback, which writes nothing to disk. `url` is where `args` make it reachable. */
+/**
+ * Starts a real redis-server on a free port of loopback, which writes nothing to disk. `url` is where `args` make it
+ * reachable.
+ */
 export async function startRedis(args: readonly string[] = [], urlOf = (port: number) => `redis://127.0.0.1:${port}`) {
   const port = await freePort();
   const url = urlOf(port);

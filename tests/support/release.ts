@@ -27,8 +27,8 @@ esac`;
 const docker = `case "$3 $4" in "inspect "*":\${IMAGE:-none}") echo sha256:0123;; *) exit 1;; esac`;
 
 /**
- * Runs a release with these arguments in a folder of its own. `npm`, `gh`, `git` and `docker` are scripts that write down what
- * they are told to do, but for questions, which they answer as `state` says.
+ * Runs a release with these arguments in a folder of its own. `npm`, `gh`, `git` and `docker` are scripts that write
+ * down what they are told to do, but for questions, which they answer as `state` says.
  */
 export async function runRelease(args: readonly string[], state: object) {
   const folder = temporaryFolder();

@@ -20,7 +20,10 @@ async function serverOf(app: Exclude<Application, FetchServer>): Promise<Server>
   return 'ready' in app ? app.server : createServer('callback' in app ? app.callback() : app);
 }
 
-/** Sends a request to an application: a function of a request, or a server of Node.js, which gets method, path and headers. */
+/**
+ * Sends a request to an application: a function of a request, or a server of Node.js, which gets method, path and
+ * headers.
+ */
 export async function respond(app: Application, request: Request): Promise<Response> {
   if ('fetch' in app) return app.fetch(request, { upgrade: () => false });
   const server = await serverOf(app);

@@ -1,4 +1,7 @@
-/** Returns a function that returns a random whole number below its argument: the same ones for the same seed in every runtime. */
+/**
+ * Returns a function that returns a random whole number below its argument: the same ones for the same seed in every
+ * runtime.
+ */
 export function seeded(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

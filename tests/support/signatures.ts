@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 
 const bytesOf = (value: bigint) => Buffer.from(value.toString(16).padStart(512, '0'), 'hex');
-/** Returns a forgery whose cube begins with the padding and the hash (Bleichenbacher 2006), for keys with the exponent 3. */
+/**
+ * Returns a forgery whose cube begins with the padding and the hash (Bleichenbacher 2006), for keys with the exponent
+ * 3.
+ */
 export function forgeCubeRoot(input: Buffer): Buffer {
   const hash = createHash('sha256').update(input).digest('hex');
   const start = `0001${'ff'.repeat(8)}003031300d060960864801650304020105000420${hash}`;
@@ -14,7 +17,10 @@ export function forgeCubeRoot(input: Buffer): Buffer {
   return bytesOf(root);
 }
 
-/** Every encoding of a point of order 1, 2, 4 or 8 on Ed25519, for which anyone can sign: the values of y, with either sign of x. */
+/**
+ * Every encoding of a point of order 1, 2, 4 or 8 on Ed25519, for which anyone can sign: the values of y, with either
+ * sign of x.
+ */
 export const smallOrder = [
   '00'.repeat(32),
   `01${'00'.repeat(31)}`,

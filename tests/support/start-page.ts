@@ -29,7 +29,10 @@ export type Start = (
 
 const withToken = ' --oauth2-bearer $TOKEN';
 
-/** Compares the calls of a start page and their responses with those of docs/start/try-it.md, which have the URL and the body of one page. */
+/**
+ * Compares the calls of a start page and their responses with those of docs/start/try-it.md, which have the URL and the
+ * body of one page.
+ */
 async function expectAllThree(calls: readonly string[], stdout: string, body: string): Promise<void> {
   const [, calling] = await stepsOf('try-it');
   const [script, responses] = calling?.blocks ?? [];
@@ -42,8 +45,9 @@ async function expectAllThree(calls: readonly string[], stdout: string, body: st
 }
 
 /**
- * Follows a start page in a folder in which its packages are installed: writes its files, pastes its commands, and compares the responses
- * with the page, also those without a token and without the scope. Only the ports are others. Returns the packages that the page installs.
+ * Follows a start page in a folder in which its packages are installed: writes its files, pastes its commands, and
+ * compares the responses with the page, also those without a token and without the scope. Only the ports are others.
+ * Returns the packages that the page installs.
  */
 export async function follow(
   page: string,

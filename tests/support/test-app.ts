@@ -17,7 +17,8 @@ interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options'>
 }
 
 /**
- * Returns the application with its own guard, and a function that sends it requests. Only `options.fetch` can reach its issuer.
+ * Returns the application with its own guard, and a function that sends it requests. Only `options.fetch` can reach its
+ * issuer.
  */
 export function createTestApp({ options, environment, extension, ...dependencies }: TestAppOptions = {}) {
   const fetch = () => Promise.reject(new TypeError('unreachable'));

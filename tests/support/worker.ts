@@ -48,7 +48,10 @@ export async function bundle(script: string): Promise<string> {
   return outputFiles[0]?.text ?? '';
 }
 
-/** Runs a script in workerd, the runtime of Cloudflare Workers, with the settings as its bindings, and prints its URL first. */
+/**
+ * Runs a script in workerd, the runtime of Cloudflare Workers, with the settings as its bindings, and prints its URL
+ * first.
+ */
 export async function runWorker(script: string, settings: Environment) {
   const bundled = await bundle(script);
   const files = { 'worker.js': bundled, 'config.capnp': configOf(settings, remoteOf(bundled)) };

@@ -18,7 +18,10 @@ const shells = {
 /** What a shell writes when it waits for input, because it then accepts a bracketed paste. */
 const PROMPT = '\u001b[?2004h';
 
-/** Pastes `text` into an interactive shell on a terminal, as a terminal does, and returns what it shows until the next prompt. */
+/**
+ * Pastes `text` into an interactive shell on a terminal, as a terminal does, and returns what it shows until the next
+ * prompt.
+ */
 async function paste(command: readonly string[], text: string): Promise<string> {
   const home = temporaryFolder();
   const decoder = new TextDecoder();

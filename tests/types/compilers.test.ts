@@ -52,7 +52,10 @@ async function writeRoutes(hook: string): Promise<string> {
   return 'routes.json';
 }
 
-/** Returns a program in which each statement has a misspelt route option, and must be an error: two in 16 forms, each in one. */
+/**
+ * Returns a program in which each statement has a misspelt route option, and must be an error: two in 16 forms, each in
+ * one.
+ */
 function misspeltRoutes(): string {
   const misspelt = 'scopes maxage Scope requiredScope requiredScopes max_age acr_values authorise authorization'.split(
     ' ',
@@ -90,7 +93,8 @@ describe('with the declarations of the package', () => {
 
   test.each([
     ['typescript', 'nodenext', 'nodenext'],
-    // By day, TypeScript 5 checks the declarations alone, with the docstrings, and a short file is compiled for a bundler.
+    // By day, TypeScript 5 checks the declarations alone, with the docstrings, and a short file is compiled for a
+    // bundler.
     ...(isNight
       ? ([
           ['typescript', 'esnext', 'bundler'],

@@ -1,7 +1,9 @@
 import { Elysia, t } from 'elysia';
 import { type Claims, resourceServer } from 'protected-api';
 
-/** Nothing here is run. The compiler checks guarded routes, with the sources and with the declarations in the tarball. */
+/**
+ * Nothing here is run. The compiler checks guarded routes, with the sources and with the declarations in the tarball.
+ */
 const options = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' };
 
 /** TypeScript describes a mistake by the last overload, whose parameter this is: the options, not a guard. */

@@ -9,7 +9,9 @@ import {
   scopeResponses,
 } from 'protected-api';
 
-/** Nothing here is run. The compiler checks typed clients, with the sources and with the declarations in the tarball. */
+/**
+ * Nothing here is run. The compiler checks typed clients, with the sources and with the declarations in the tarball.
+ */
 const options = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' };
 const app = new Elysia()
   .use(resourceServer(options))

@@ -2,7 +2,7 @@
 import { isForCaches } from '../guard/rejection.ts';
 import type { Context } from './internals.ts';
 
-/** Removes what an application has set to let caches keep its response, because a rejection must not be kept (RFC 9449 §8.2). */
+/** Removes what an application has set for caches, because a rejection must not be kept (RFC 9449 §8.2). */
 export function dropCaching({ headers }: Context['set']): void {
   for (const name in headers) if (isForCaches(name)) delete headers[name];
 }

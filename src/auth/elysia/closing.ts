@@ -29,7 +29,7 @@ export function closeAfter(instance: Instance, error: unknown): never {
 
 const internalError = (): Response => new Response('Internal error', { status: 500 });
 
-/** Makes an instance serve nothing, however it is asked, and fail with this error when a route is added. Returns the error. */
+/** Makes an instance serve nothing, and fail with this error when a route is added. Returns the error. */
 export function close<Failure>(instance: Instance, error: Failure): Failure {
   closed.set(instance, error);
   const { event, router } = instance;

@@ -1,7 +1,7 @@
 /*
- * The members by which Elysia adds routes, plugins, macros and traces, overridden where Elysia calls them. What Elysia would lose of
- * a guard on the way is brought back, or refused with an error that says what to write instead. An application without a guard
- * behaves as before.
+ * The members by which Elysia adds routes, plugins, macros and traces, overridden where Elysia calls them. What Elysia
+ * would lose of a guard on the way is brought back, or refused with an error that says what to write instead. An
+ * application without a guard behaves as before.
  */
 import { Elysia } from 'elysia';
 import { closeAfter, refuseClosed, refuseToServe } from './closing.ts';
@@ -88,7 +88,7 @@ function checkPlugin(app: Instance, plugin: Instance): void {
   if (app.config.name !== undefined) app.config.seed ||= `guarded ${guarded++}`;
 }
 
-/** Refuses guards for which a route was added too early. Preflights have no credentials, so their routes need no guard. */
+/** Refuses guards for which a route was added too early. Preflights have no credentials and need no guard. */
 function refuseLate(app: Instance, guards: readonly GuardUse[]): void {
   const isOpen = ({ method, hooks }: Route) =>
     method !== 'OPTIONS' &&
@@ -114,7 +114,7 @@ const isLost = (plugin: Instance) =>
   reachOf(plugin).length === 0 &&
   !plugin.router.history.some(({ method, hooks }) => method !== 'OPTIONS' && plans.get(hooks));
 
-/** Elysia ignores an instance that a function returns. If the function is asynchronous, Elysia takes over the routes only. */
+/** Elysia ignores an instance that a function returns, and takes over only its routes if the function is async. */
 function refuseIgnored(app: Instance, returned: unknown): unknown {
   if (isInstance(returned) && returned !== app && (isLost(returned) || reachOf(returned).length > 0))
     refuseToServe(

@@ -1,6 +1,6 @@
 /*
- * The first lock: decides about a request before Elysia does anything for its route, so before the body is read and before any
- * hook of the route. The second lock, the hooks, does not rely on it.
+ * The first lock: decides about a request before Elysia does anything for its route, so before the body is read and
+ * before any hook of the route. The second lock, the hooks, does not rely on it.
  */
 
 import { nonceHeaders } from '../guard/rejection.ts';
@@ -89,7 +89,7 @@ export function gateRoute(instance: Instance, route: Route, stores: readonly Sto
   for (const store of stores) store.handler = gated;
 }
 
-/** Returns a rejection with the headers that hooks have set, such as those of CORS, and shows it to the hooks after a response. */
+/** Returns a rejection with the headers of hooks, such as those of CORS, and shows it to the hooks after a response. */
 function reject(instance: Instance, context: Context, rejection: Response, observe: Composed | undefined): Response {
   const { set, request } = context;
   const { vary } = set.headers;
@@ -107,7 +107,7 @@ function reject(instance: Instance, context: Context, rejection: Response, obser
 
 const gates = new WeakSet<object>();
 
-/** Makes the gate the last request hook. Without ahead-of-time compilation, it finds the route as Elysia does afterwards. */
+/** Makes the gate the last request hook. Without ahead-of-time compilation, it finds the route as Elysia does. */
 export function placeGate(instance: Instance): void {
   const { event, router } = instance;
   const gate = async (context: Context) => {

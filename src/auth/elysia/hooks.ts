@@ -1,6 +1,7 @@
 /*
- * The hooks by which Elysia carries guards and requirements to routes. They are the second lock too: each fails (500) for a request
- * that no gate has accepted with a plan that it is part of, so the handler behind them is safe without its gate.
+ * The hooks by which Elysia carries guards and requirements to routes. They are the second lock too: each fails (500)
+ * for a request that no gate has accepted with a plan that it is part of, so the handler behind them is safe without
+ * its gate.
  */
 import { ElysiaCustomStatusResponse, NotFoundError, status } from 'elysia';
 import { requirementError } from '../guard/scopes.ts';
@@ -38,8 +39,9 @@ export const replacedRequirement = (instance: Instance): string | undefined =>
 const unlike = new Set(['stop']);
 
 /**
- * Closes an instance for a misspelt option, which Elysia would ignore: one that is none of its macros, and begins as ours does, ends
- * with `scope`, or differs in two letters at most. Of Elysia's own options, only `stop` is as close to ours.
+ * Closes an instance for a misspelt option, which Elysia would ignore: one that is none of its macros, and begins as
+ * ours does, ends with `scope`, or differs in two letters at most. Of Elysia's own options, only `stop` is as close to
+ * ours.
  * @throws {TypeError} an option is misspelt, or the instance has no guard yet
  */
 export function checkSpelling(instance: Instance, options: Hooks): void {
@@ -76,7 +78,7 @@ export function acceptanceWith({ request }: RouteContext, ...parts: readonly (Gu
   return failWith('No gate has accepted this request for this route');
 }
 
-/** Fails a request, and hides the cause from the client: without an `onError`, Elysia sends the text of an exception. */
+/** Fails a request and hides the cause: without an `onError`, Elysia sends the text of an exception. */
 export function failWith(cause: unknown): never {
   throw Object.assign(new Error('Internal error', { cause }), { status: 500 });
 }
@@ -100,13 +102,13 @@ export function claimsHook(use: GuardUse): (context: RouteContext) => { claims: 
   return needsNothing(hook);
 }
 
-/** Returns a response of 4xx that an application threw, such as `status(404)` for what a stranger may not even know of. */
+/** Returns a 4xx response that an application threw, such as `status(404)` for what must stay unknown. */
 function clientErrorOf(thrown: unknown): object | undefined {
   const sent = thrown instanceof Response ? status(thrown.status as 404, thrown) : thrown;
   return sent instanceof ElysiaCustomStatusResponse && /^4/.test(String(sent.code)) ? sent : undefined;
 }
 
-/** Returns the hook of a macro, which requires something of a route, and calls it if it is a function of the context. */
+/** Returns the hook of a macro, which requires something of a route, by a value or a function of the context. */
 function requirementHook(name: Requirement['name'], value: unknown): Hook {
   const requirement = { name, value };
   const call = async (context: Context) => {
@@ -152,7 +154,7 @@ export function removeGuards(hooks: Hooks): void {
   hooks.transform = hooksOf(hooks, 'transform').filter(({ fn }) => !guardUses.has(Object(fn)));
 }
 
-/** Calls the functions of requirements right after validation: before any hook of the application, and `authorize` last. */
+/** Calls the functions of requirements right after validation, before hooks of the application; `authorize` last. */
 export function putFunctionsFirst(hooks: Hooks): void {
   const rank = ({ fn }: Hook) => {
     const requirement = requirements.get(Object(fn));

@@ -1,13 +1,14 @@
 /*
- * The undocumented parts of Elysia that the adapter relies on (https://github.com/elysiajs/elysia/blob/1.4.30/src/index.ts), and the
- * versions that have them. `tests/auth/elysia/canaries.test.ts` fails when a new version changes a part.
+ * The undocumented parts of Elysia that the adapter relies on
+ * (https://github.com/elysiajs/elysia/blob/1.4.30/src/index.ts), and the versions that have them.
+ * `tests/auth/elysia/canaries.test.ts` fails when a new version changes a part.
  */
 import * as elysia from 'elysia';
 
 /** The version of Elysia that this package uses. */
 export const version = requireSupported(readVersion());
 
-/** Returns the version that is installed: undefined in a bundle that contains Elysia. Bundlers would rewrite an import of it. */
+/** Returns the installed version, or undefined in a bundle that contains Elysia. Bundlers would rewrite an import. */
 function readVersion(): string | undefined {
   try {
     const node = globalThis.process.getBuiltinModule('node:module');
@@ -17,7 +18,7 @@ function readVersion(): string | undefined {
   }
 }
 
-/** Returns a version of Elysia, and throws an Error if the adapter was not made for it. An unknown one must have what 1.4 has. */
+/** Returns a version of Elysia, or throws if the adapter does not know it. An unknown one must have what 1.4 has. */
 export function requireSupported(found = 'getSchemaValidator' in elysia ? '1.4.30' : 'of an unknown version'): string {
   const [major, minor, patch = 0] = found.split(/[.-]/).map(Number);
   if (major === 1 && minor === 4 && patch >= 30) return found;

@@ -1,13 +1,13 @@
 /*
- * Shows the rejections of the gate to the hooks after a response and to the traces of a route, for logs and metrics. Nothing
- * that they do changes what is sent.
+ * Shows the rejections of the gate to the hooks after a response and to the traces of a route, for logs and metrics.
+ * Nothing that they do changes what is sent.
  */
 import { Elysia } from 'elysia';
 import { isPromise, promised, whenSettled } from '../values/promises.ts';
 import { hooksOf } from './hooks.ts';
 import type { Composed, Context, Found, Hook, Instance, Route } from './internals.ts';
 
-/** Returns what Elysia does for a response, hooks and traces, if the route has any: it compiles a route that has nothing else. */
+/** Returns the hooks and traces of a route after its response, if it has any. Elysia compiles a route without them. */
 export function composeObserver({ config, getServer }: Instance, { method, path, hooks }: Route): Composed | undefined {
   const [afterResponse, trace] = [hooksOf(hooks, 'afterResponse').map(quiet), hooksOf(hooks, 'trace')];
   if (afterResponse.length + trace.length === 0) return undefined;
@@ -26,7 +26,7 @@ export function showRejection(context: Context, response: ReturnType<Response['c
   Object.assign(set, { status: response.status, headers: { ...set.headers, ...Object.fromEntries(response.headers) } });
 }
 
-/** Ignores the exceptions of a hook or listener for such a request, which has no `claims`: they would end the process. */
+/** Ignores the exceptions of a listener for such a request, which has no `claims`: they would end the process. */
 function callQuietly(context: object, call: () => unknown): unknown {
   const ignore = (error: unknown) => {
     if (!unaccepted.has(context)) throw error;
@@ -71,7 +71,7 @@ export const quietListener =
 
 const quieted = new WeakSet<object>();
 
-/** Shows a rejection to the hooks of a route. Without ahead-of-time compilation, Elysia calls those of the instance itself. */
+/** Shows a rejection to the hooks of a route. Without ahead-of-time compilation, Elysia calls those of the instance. */
 export function observe(context: Context, rejection: Response, { event }: Instance, { store, params }: Found): void {
   const own = hooksOf(event, 'afterResponse');
   const others = hooksOf(store.hooks ?? {}, 'afterResponse').filter((hook) => !own.includes(hook));

@@ -1,6 +1,7 @@
 /*
- * Which open routes Elysia may serve in place of guarded ones. Its router prefers the method, and then the more specific path. On Bun,
- * a server that listens asks Bun's router first, which ignores the last slash, and knows neither `/a/*` nor `/a-:id` nor `/é/:id` nor `ALL`.
+ * Which open routes Elysia may serve in place of guarded ones. Its router prefers the method, and then the more
+ * specific path. On Bun, a server that listens asks Bun's router first, which ignores the last slash, and knows neither
+ * `/a/*` nor `/a-:id` nor `/é/:id` nor `ALL`.
  */
 import type { Route } from './internals.ts';
 
@@ -25,14 +26,14 @@ export function mayCover(open: Place, guarded: Place): boolean {
 
 const isUnknownToBun = /[*%]|[^/]:/;
 
-/** Returns the paths of a route, without optional parameters, names of parameters, the last slash and differences in encoding. */
+/** Returns the paths of a route without optional parameters, their names, the last slash and forms of encoding. */
 function spellingsOf(path: string): readonly string[] {
   const [optional] = /\/:[^/]+\?(?=\/|$)/.exec(path) ?? [];
   if (optional) return ['', optional.slice(0, -1)].flatMap((kept) => spellingsOf(path.replace(optional, () => kept)));
   return [new URL(`http://localhost${path}`).pathname.replaceAll(/:[^/]+/g, ':').replace(/\/$/, '')];
 }
 
-/** Returns a number above 0 if the first path is more specific, below 0 if the second is, undefined if no request has both. */
+/** Returns above 0 if the first path is more specific, below 0 if the second is, undefined if no request has both. */
 function compare(some: string, other: string): number | undefined {
   const [one = [], two = []] = [some, other].map((path) => path.split('/'));
   let order = 0;

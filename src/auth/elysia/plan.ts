@@ -1,6 +1,6 @@
 /*
- * What the guards and requirements that reached a route ask of its requests. How they reached it is Elysia's matter; when a
- * plan is checked is the gate's.
+ * What the guards and requirements that reached a route ask of its requests. How they reached it is Elysia's matter;
+ * when a plan is checked is the gate's.
  */
 import type { GuardCore } from '../guard/core.ts';
 import type { AcceptedToken, Decision } from '../guard/decide.ts';

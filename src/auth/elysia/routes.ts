@@ -1,6 +1,6 @@
 /*
- * Adds a route as Elysia does, then reads which guards and requirements its hooks have, and makes its plan, its documentation and
- * its gate of them.
+ * Adds a route as Elysia does, then reads which guards and requirements its hooks have, and makes its plan, its
+ * documentation and its gate of them.
  */
 import { documentRejections, documentSecurity, withoutDocumented } from '../openapi/responses.ts';
 import { promised, whenSettled } from '../values/promises.ts';
@@ -73,7 +73,7 @@ function refuseCovered(instance: Instance, route: Route, before: readonly Route[
   }
 }
 
-/** Returns what Elysia registers in its router while it adds a route: what it finds for the path may be of another pattern. */
+/** Returns what Elysia registers while it adds a route: what its router finds may be of another pattern. */
 function collectStores({ http }: Instance['router'], addOne: () => void): readonly Store[] {
   const stores: Store[] = [];
   const { add } = http;

@@ -16,8 +16,8 @@ import { createReject, prepareRejections } from './rejection.ts';
 import { createPolicyReader, type RoutePolicy } from './requirements.ts';
 
 /*
- * Puts the parts of a guard together, for the doors and the adapters.
- * It decides nothing itself: the order of the checks is in decide.ts.
+ * Puts the parts of a guard together, for the doors and the adapters. It decides nothing itself: the order of the
+ * checks is in decide.ts.
  */
 
 /** The parts of a guard that adapters use. */

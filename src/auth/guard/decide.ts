@@ -12,11 +12,11 @@ import { acceptedSchemes, type createReject } from './rejection.ts';
 import type { RoutePolicy } from './requirements.ts';
 
 /*
- * The order in which a request is checked. Each check is in the room that its import names.
- * What a rejection says is decided in rejection.ts, and what a route requires in requirements.ts.
+ * The order in which a request is checked. Each check is in the room that its import names. What a rejection says is
+ * decided in rejection.ts, and what a route requires in requirements.ts.
  */
 
-/** A decision about a request: what it is accepted with, nothing where a token is optional, or the response that rejects it. */
+/** What a request is accepted with, nothing where a token is optional, or the response that rejects it. */
 export type Decision = AcceptedToken | Response | undefined;
 
 /** What a request is accepted with, and the claims as its token has them. */
@@ -46,7 +46,8 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
   const checkRevocation = createRevocationCheck(options, parts.withinLimit);
 
   function* decide(request: GuardRequest, policy: RoutePolicy, isOptional: boolean): Steps<Decision> {
-    // One Authorization header with one scheme and one token (RFC 6750 §2.1, RFC 9449 §7.1). No other place is looked at.
+    // One Authorization header with one scheme and one token (RFC 6750 §2.1, RFC 9449 §7.1). No other place is looked
+    // at.
     const { scheme, token } = readCredentials(request);
     const rejected = (refusal: Refusal) => {
       const response = reject(request, refusal, scheme, policy);

@@ -20,8 +20,8 @@ export interface Rejection extends Pick<RefusalDescription, 'error' | 'descripti
 }
 
 /**
- * Returns every rejection that a guard, or one with these options, can return on a route with these requirements. Does NOT
- * include the rejection by `authorize`.
+ * Returns every rejection that a guard, or one with these options, can return on a route with these requirements. Does
+ * NOT include the rejection by `authorize`.
  * @throws {TypeError} an option or a requirement is not valid
  */
 export function describeRejections(given: GuardOptions | Guard, requirements: Requirements = {}): readonly Rejection[] {

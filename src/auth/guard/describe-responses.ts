@@ -38,7 +38,8 @@ export interface DescribedExample {
 }
 
 /**
- * Returns the rejections of `describeRejections` as the `responses` of an OpenAPI operation, by status, to stand beside its own.
+ * Returns the rejections of `describeRejections` as the `responses` of an OpenAPI operation, by status, to stand beside
+ * its own.
  * @example
  * const responses = { 200: { description: 'All orders' }, ...describeResponses(guard, { scope: 'read:orders' }) };
  * @throws {TypeError} an option or a requirement is not valid
@@ -54,7 +55,8 @@ type Responses = ReturnType<typeof responsesFor>;
 const responsesByGuard = new WeakMap<GuardCore, Map<string, Responses>>();
 
 /**
- * Returns the rejections of a guard on a route with this challenge, that by `authorize` included. Most routes have the same.
+ * Returns the rejections of a guard on a route with this challenge, that by `authorize` included. Most routes have the
+ * same.
  * @param required the names of the requirements of the route, whose functions the challenge does not have
  */
 export function responsesOf(core: GuardCore, challenge: ChallengeParameters, required: readonly string[]): Responses {

@@ -10,8 +10,8 @@ import { isPrivateHost } from '../values/private-host.ts';
 import { printableUrl } from '../values/url.ts';
 
 /*
- * What a function `issuer` of the application may return. Customers may have chosen it, so it must not lead into the network of the
- * application, unless the application allows that.
+ * What a function `issuer` of the application may return. Customers may have chosen it, so it must not lead into the
+ * network of the application, unless the application allows that.
  */
 
 /** Returns the keys and trusts of the issuers that are listed in these options. */
@@ -32,7 +32,7 @@ export function checkFound(options: CheckedOptions, returned: object): CheckedOp
 
 const isPrivateUrl = (url: string) => isPrivateHost(new URL(url).hostname);
 
-/** Returns a function that checks what the function `issuer` has returned for `iss`. It returns `earlier` if that says the same. */
+/** Returns a function that checks what the function `issuer` returned. It returns `earlier` if that says the same. */
 export function createFoundIssuerReader(options: CheckedOptions, list: List) {
   // The metadata of an issuer name the URL of its keys.
   const fetchPublic: Fetch = (url, init) => {

@@ -6,7 +6,8 @@ import { isText, namesIn } from '../values/json.ts';
 import { pathOf } from '../values/text.ts';
 
 /**
- * Returns the response to a request for the metadata of the protected resource (RFC 9728), or undefined for any other request.
+ * Returns the response to a request for the metadata of the protected resource (RFC 9728), or undefined for any other
+ * request.
  * @param listScopes returns the scopes of the API as a client requests them; called only for the document
  */
 type RespondMetadata = (
@@ -107,7 +108,7 @@ function readMembers(members: ResourceMembers): object {
 /** Returns the algorithms of proofs, each by all of its names, as metadata and challenges list them. */
 export const proofAlgorithmNames = ({ dpopAlgorithms }: CheckedOptions) => dpopAlgorithms.flatMap(namesOf);
 
-/** Returns the path of a resource's metadata, without the query. The well-known part is inserted before the path (RFC 9728 §3.1). */
+/** Returns the path of a resource's metadata: the well-known part stands before its path (RFC 9728 §3.1). */
 export function resourceMetadataPath(resource: string): string {
   const { pathname } = new URL(resource);
   return `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;

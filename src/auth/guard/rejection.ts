@@ -60,7 +60,7 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
 
 let [tested, keepsHeaders]: [unknown, boolean] = [undefined, false];
 
-/** Returns a response. That of @hono/node-server keeps the headers that it gets, to which an application may add a cookie. */
+/** Returns a response. That of @hono/node-server keeps the headers it gets, to which applications add cookies. */
 function respond(text: string, status: number, shared: Headers): Response {
   if (Response !== tested) {
     const headers = new Headers();
@@ -70,7 +70,8 @@ function respond(text: string, status: number, shared: Headers): Response {
 }
 
 /**
- * Returns what is sent for each reason: the error and its description (RFC 6749 §5.2), or what the application makes of them.
+ * Returns what is sent for each reason: the error and its description (RFC 6749 §5.2), or what the application makes of
+ * them.
  * @throws {TypeError} `formatRejection` throws, or returns what cannot be sent; the message names the reason
  */
 export function prepareRejections(format: CheckedOptions['formatRejection']): PreparedRejections {
@@ -125,13 +126,13 @@ function readFormat(returned: unknown): Partial<PreparedRejection> {
 const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: ?; ?[\w-]+=[\w.-]+)*$/;
 
 /**
- * Whether a header tells caches that they may keep a response. A rejection that is kept would reach clients with a good token too
- * (RFC 9449 §8.2). nginx prefers `X-Accel-Expires` to `Cache-Control`, and CDNs prefer their own forms of it.
+ * Whether a header tells caches that they may keep a response. A rejection that is kept would reach clients with a good
+ * token too (RFC 9449 §8.2). nginx prefers `X-Accel-Expires` to `Cache-Control`, and CDNs prefer their own forms of it.
  */
 export const isForCaches = (name: string) =>
   /^(?:expires|x-accel-expires|etag|last-modified|edge-control|surrogate-control|(?:.+-)?cache-control)$/i.test(name);
 
-/** Returns the headers that offer the next nonce, if there is one. No cache may send it to another client (RFC 9449 §8.2). */
+/** Returns the headers that offer the next nonce, which no cache may send to another client (RFC 9449 §8.2). */
 export const nonceHeaders = (nonce: string | undefined): readonly [name: string, value: string][] =>
   nonce === undefined ? [] : Object.entries({ 'dpop-nonce': nonce, 'cache-control': 'no-store' });
 

@@ -65,7 +65,8 @@ const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
 
 /**
  * Returns functions that validate requirements. Errors name the route, if it is given.
- * @throws {TypeError} from these functions: an unknown name, or a value that is not a scope, an `acr` or a number of seconds
+ * @throws {TypeError} from these functions: an unknown name, or a value that is not a scope, an `acr` or a number of
+ * seconds
  */
 export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<CheckedOptions, 'requireScope'>) {
   const grantedBy = createGrantReader(options);

@@ -51,8 +51,8 @@ export function createGrantReader(rules: ScopeRules) {
 
 /**
  * Returns a function that validates a required scope.
- * @throws {TypeError} from that function: the value is not a scope, a list of scopes or `anyOf` with a list; empty lists are
- * mistakes unless `allowsNone` is given
+ * @throws {TypeError} from that function: the value is not a scope, a list of scopes or `anyOf` with a list; empty
+ * lists are mistakes unless `allowsNone` is given
  */
 export function createScopeReader(rules: ScopeRules, grantedBy: ReturnType<typeof createGrantReader>) {
   const { scopePrefix = '', scopeRequestPrefix = scopePrefix } = rules;

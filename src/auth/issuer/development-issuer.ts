@@ -21,7 +21,7 @@ export interface DevelopmentIssuer {
   readonly refuseHost: (request: Request) => Response | undefined;
   /** The clients with their secrets, at the time that they are read. */
   readonly clients: readonly Client[];
-  /** The paths of the endpoints below the issuer. RFC 8414 §3.1 puts an issuer's path after the path of its metadata. */
+  /** The paths below the issuer. RFC 8414 §3.1 puts an issuer's path after that of its metadata. */
   readonly endpoints: Readonly<Record<'token' | 'keySet' | 'metadata' | 'authorization', string>>;
   /** What a successor needs to accept the same tokens. */
   readonly secrets: IssuerSecrets;
@@ -45,8 +45,8 @@ const endpoints = {
 const kid = 'development';
 
 /**
- * Returns an authorization server for the development of an application, with the client-credentials grant and DPoP. Keys and
- * secrets are in memory only. NOT for production: it has no rate limit, no revocation and no key rotation.
+ * Returns an authorization server for the development of an application, with the client-credentials grant and DPoP.
+ * Keys and secrets are in memory only. NOT for production: it has no rate limit, no revocation and no key rotation.
  * @example
  * const { fetch, clients, options } = createDevelopmentIssuer({
  *   issuer: 'http://localhost:3011/',
@@ -111,7 +111,7 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
   }
 }
 
-/** Pages of every origin may use it, because a token needs a secret, and the rest is public. Swagger UI sends the last header. */
+/** Pages of every origin may use it: a token needs a secret, the rest is public. Swagger UI sends the last header. */
 const preflightHeaders = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, POST',

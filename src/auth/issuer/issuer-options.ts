@@ -31,7 +31,9 @@ export interface DevelopmentIssuerOptions {
   readonly audience: string | readonly string[];
   /** The clients, or a function that is called for each request. */
   readonly clients: readonly DevelopmentClient[] | (() => readonly DevelopmentClient[]);
-  /** Hosts other than loopback at which clients get tokens, with their port unless it is the default. Defaults to none. */
+  /**
+   * Hosts other than loopback at which clients get tokens, with their port unless it is the default. Defaults to none.
+   */
   readonly allowedHosts?: readonly string[] | undefined;
   /** The keys and secrets of an earlier issuer, which keep its tokens valid. Defaults to new ones. */
   readonly secrets?: IssuerSecrets | undefined;
@@ -51,7 +53,8 @@ function checkNames(given: object, known: readonly string[]): void {
 
 /**
  * Returns the options that do not change, checked.
- * @throws {TypeError} an option is unknown, missing or mistyped, or the host of `issuer` is neither a loopback host nor allowed
+ * @throws {TypeError} an option is unknown, missing or mistyped, or the host of `issuer` is neither a loopback host nor
+ * allowed
  */
 export function readIssuerOptions(options: DevelopmentIssuerOptions) {
   checkNames(options, optionNames);

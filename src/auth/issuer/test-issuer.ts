@@ -31,7 +31,10 @@ export interface TestIssuerOptions {
   readonly issuer?: string | undefined;
   /** The identifier of the API, `aud` in its tokens. Defaults to `https://api.invalid`. */
   readonly audience?: string | undefined;
-  /** Claims of every token, such as those that a schema of the API requires. Those of `token()` replace them. Defaults to none. */
+  /**
+   * Claims of every token, such as those that a schema of the API requires. Those of `token()` replace them. Defaults
+   * to none.
+   */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
   /** The RSA key that signs tokens, as a private JWK, whose `kid` defaults to `test`. Defaults to a new key. */
   readonly key?: Readonly<Record<string, unknown>> | undefined;
@@ -61,7 +64,8 @@ export interface TestIssuer {
 const defaults = { issuer: 'https://issuer.invalid/', audience: 'https://api.invalid' };
 
 /**
- * Returns an issuer for tests, whose tokens the real guard accepts. Its keys are in memory; it needs no network and no port.
+ * Returns an issuer for tests, whose tokens the real guard accepts. Its keys are in memory; it needs no network and no
+ * port.
  * @example
  * const issuer = await createTestIssuer();
  * const guard = createGuard(issuer.options);

@@ -24,5 +24,5 @@ export function renderTokenCommands(url: string, audience: string, clients: read
   return `: Get tokens, ${granted.join(', ')}:\n${commands.join('\n')}`;
 }
 
-/** The brackets of an IPv6 address are a pattern in zsh. What is quoted has no quotes: URLs may not, and other text is encoded. */
+/** The brackets of IPv6 are a pattern in zsh. What is quoted has no quotes: URLs may not, other text is encoded. */
 export const shellQuoted = (text: string) => (/^[\w:/.%=-]+$/.test(text) ? text : `'${text.replaceAll("'", '%27')}'`);

@@ -8,8 +8,8 @@ import { requireKeySet } from './jwk-set-document.ts';
 import { withCommonTenant } from './tenants.ts';
 
 /*
- * Where the key set of an issuer is, and which fault is reported if it is nowhere.
- * How a document is fetched is decided in fetch/, and which keys of a set can be used in jwk-set.ts.
+ * Where the key set of an issuer is, and which fault is reported if it is nowhere. How a document is fetched is decided
+ * in fetch/, and which keys of a set can be used in jwk-set.ts.
  */
 
 export type KeySetSourceOptions = Pick<CheckedOptions, 'jwksUri' | 'jwksAllowHttp' | 'fetch'>;

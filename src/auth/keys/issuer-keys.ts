@@ -10,8 +10,7 @@ import { KeySet } from './key-set.ts';
 import { isTemplate } from './tenants.ts';
 
 /*
- * One key set for each issuer of a guard, fetched or given.
- * Issuers share nothing: no keys, no cooldown, no failure.
+ * One key set for each issuer of a guard, fetched or given. Issuers share nothing: no keys, no cooldown, no failure.
  */
 
 /** Times and random numbers of a guard, and what is told of the documents that it fetches. */

@@ -3,8 +3,8 @@ import { isJsonObject, type Members, withoutNulls } from '../values/json.ts';
 import { FetchError, type WrongDocument } from './fetch/fault.ts';
 
 /*
- * Whether a document is a JWK Set (RFC 7517 §5), and what it is otherwise.
- * Which of its keys can be used is decided in jwk-set.ts.
+ * Whether a document is a JWK Set (RFC 7517 §5), and what it is otherwise. Which of its keys can be used is decided in
+ * jwk-set.ts.
  */
 
 export type NamedJwk = Members & { readonly kid: string };

@@ -7,8 +7,8 @@ import { type ImportedKey, type ImportedKeys, importKeys, type Keys, readJwkSet,
 import { Refreshing, type RefreshOptions } from './refreshing.ts';
 
 /*
- * What a lookup of a key returns and waits for, and what is said of the keys.
- * When they are fetched is decided in refreshing.ts, where in discovery.ts, and which can be used in jwk-set.ts.
+ * What a lookup of a key returns and waits for, and what is said of the keys. When they are fetched is decided in
+ * refreshing.ts, where in discovery.ts, and which can be used in jwk-set.ts.
  */
 
 /** A key that verifies tokens of one algorithm. Check {@link KeySet.isCurrent} before trusting what it has verified. */

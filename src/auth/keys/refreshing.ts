@@ -3,8 +3,8 @@ import type { TimeAndRandom } from '../values/clock.ts';
 import { FetchError, faultOf } from './fetch/fault.ts';
 
 /*
- * When an issuer is asked for its keys, how long they are trusted, and who waits for a fetch.
- * What is fetched, and what a lookup returns, is decided in key-set.ts.
+ * When an issuer is asked for its keys, how long they are trusted, and who waits for a fetch. What is fetched, and what
+ * a lookup returns, is decided in key-set.ts.
  */
 
 /** The options of a guard with these names say what they mean. All are infinite for what never changes. */

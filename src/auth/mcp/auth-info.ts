@@ -18,8 +18,8 @@ export interface McpAuthInfo<AcceptedClaims extends object = Claims> {
 }
 
 /**
- * Returns what the SDKs of MCP hand to tools as `authInfo`, for servers that `protectMcp` and `requireMcp` do not know. Its
- * `resource` is the first URL in the token's `aud`.
+ * Returns what the SDKs of MCP hand to tools as `authInfo`, for servers that `protectMcp` and `requireMcp` do not know.
+ * Its `resource` is the first URL in the token's `aud`.
  * @example
  * const auth = await guard.check(request);
  * if (auth instanceof Response) return auth;

@@ -8,8 +8,8 @@ import { type McpOptions, readMcpOptions } from './options.ts';
 import { McpSessions } from './sessions.ts';
 
 /*
- * The order in which a request to an MCP endpoint is checked, whatever server it reached.
- * Tokens and scopes are checked by the guard. How a server sends a response is in protect.ts and require.ts.
+ * The order in which a request to an MCP endpoint is checked, whatever server it reached. Tokens and scopes are checked
+ * by the guard. How a server sends a response is in protect.ts and require.ts.
  */
 
 /** What a server knows of a request, and can do for its response. */
@@ -26,8 +26,8 @@ export interface McpExchange {
 }
 
 /**
- * Returns the identifier of an endpoint, and a function that decides about requests for it and for its metadata, and returns
- * undefined for any other.
+ * Returns the identifier of an endpoint, and a function that decides about requests for it and for its metadata, and
+ * returns undefined for any other.
  * @throws {TypeError} the first argument is not a guard with `publicUrl`, or an option is not valid
  */
 export function createMcpEndpoint(guard: Guard<object>, options: McpOptions) {
@@ -59,7 +59,7 @@ const exposed = { 'access-control-expose-headers': 'WWW-Authenticate, Retry-Afte
 /** `setTimeout` calls back at once for a longer time, and a client opens a stream again that ends after 24 days. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** Returns a function that checks a request to the endpoint: token, method, session, body, and the scopes of the message. */
+/** Returns a function that checks a request to the endpoint: token, method, session, body and scopes. */
 function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
   const { resource, sessions: hasSessions, publicTools } = rules;
   const sessions = new McpSessions();

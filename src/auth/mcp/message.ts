@@ -13,7 +13,7 @@ export type MessageBody =
   | AsyncIterable<Uint8Array | string>
   | Iterable<Uint8Array | string>;
 
-/** Returns the response to a request that no handler gets: an error of JSON-RPC 2.0 that has no `id`, as MCP wants it. */
+/** Returns the response to a request that no handler gets: an error of JSON-RPC 2.0 without `id`, as MCP requires. */
 export const rejectMessage = (status: number, message: string, code = -32_000, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify({ jsonrpc: '2.0', error: { code, message } }), {
     status,
@@ -24,7 +24,7 @@ export const rejectMessage = (status: number, message: string, code = -32_000, h
 /** As in the SDKs. A longer batch takes seconds to check. */
 const MAX_BATCH = 100;
 
-/** Returns the message in a body with the messages in it, one or those of a batch; or the response to a body that is none. */
+/** Returns the message in a body, and those of a batch; or the response to a body that is no message. */
 export async function readMessages(body: MessageBody, maxBytes: number) {
   try {
     const decoder = new TextDecoder();
@@ -68,8 +68,8 @@ export function isPublic(message: McpMessage, publicTools: readonly string[]): b
 }
 
 /**
- * Returns all scopes that messages require, and if there are any, also the others that are granted: a client that requests what a
- * challenge names loses none of them.
+ * Returns all scopes that messages require, and if there are any, also the others that are granted: a client that
+ * requests what a challenge names loses none of them.
  */
 export function scopesFor(
   messages: readonly McpMessage[],

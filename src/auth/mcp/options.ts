@@ -12,14 +12,16 @@ export interface McpOptions<PublicTools extends readonly string[] = readonly str
   readonly tools?: Readonly<Record<string, FixedScope>>;
   /** The scope that every request with a token requires. */
   readonly scope?: FixedScope;
-  /** The tools that need no token. Requests without one can then also begin, ping, list and send notifications, and nothing else. */
+  /** The tools that need no token. Requests without one can then also begin, ping, list and notify, nothing else. */
   readonly publicTools?: PublicTools;
   /**
-   * The origins whose pages may call the server, such as `https://app.example.com`. Requests without an `Origin` header are allowed,
-   * and so are pages on a loopback host if the resource is on one.
+   * The origins whose pages may call the server, such as `https://app.example.com`. Requests without an `Origin` header
+   * are allowed, and so are pages on a loopback host if the resource is on one.
    */
   readonly origins?: readonly string[];
-  /** Hosts that the `Host` header may name besides that of `publicUrl`, such as that of a proxy. Ports are not compared. */
+  /**
+   * Hosts that the `Host` header may name besides that of `publicUrl`, such as that of a proxy. Ports are not compared.
+   */
   readonly hosts?: readonly string[];
   /** Whether the handler has sessions, and with them GET and DELETE. Defaults to false. */
   readonly sessions?: boolean;
@@ -57,7 +59,8 @@ const mistake = (problem: string) => new TypeError(`Cannot set up an MCP endpoin
 
 /**
  * Validates the options, and returns what a request is compared with.
- * @throws {TypeError} the first argument is not a guard with `publicUrl`, or an option is unknown, undefined or not valid
+ * @throws {TypeError} the first argument is not a guard with `publicUrl`, or an option is unknown, undefined or not
+ * valid
  */
 export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   const core = coreOf(Object(guard));

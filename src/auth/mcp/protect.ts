@@ -16,17 +16,18 @@ export interface McpContext<AcceptedClaims extends object, IsPublic extends bool
 }
 
 /**
- * Protects an MCP server: returns a function of a Web-standard Request that serves the endpoint, which is the path of the guard's
- * `resource` or `publicUrl`, and the metadata (RFC 9728). Any other path is a 404. It checks `Host` and `Origin`, the token, the
- * method, the session, the body and the scopes, in this order, and then calls the handler. A stream for GET or
- * `subscriptions/listen` ends when the token expires. Does NOT bind a session that `handler` knows by anything but the header
- * `Mcp-Session-Id`.
+ * Protects an MCP server: returns a function of a Web-standard Request that serves the endpoint, which is the path of
+ * the guard's `resource` or `publicUrl`, and the metadata (RFC 9728). Any other path is a 404. It checks `Host` and
+ * `Origin`, the token, the method, the session, the body and the scopes, in this order, and then calls the handler. A
+ * stream for GET or `subscriptions/listen` ends when the token expires. Does NOT bind a session that `handler` knows by
+ * anything but the header `Mcp-Session-Id`.
  * @example
  * const handler = createMcpHandler(createServer);
  * const fetch = protectMcp(guard, { tools: { 'add-note': 'notes:write' } }, (request, { authInfo, message }) =>
  *   handler.fetch(request, { authInfo, parsedBody: message }),
  * );
- * @throws {TypeError} the first argument is not a guard with `publicUrl`, an option is not valid, or the handler is no function
+ * @throws {TypeError} the first argument is not a guard with `publicUrl`, an option is not valid, or the handler is no
+ * function
  */
 export function protectMcp<AcceptedClaims extends object, PublicTools extends readonly string[] = never>(
   guard: Guard<AcceptedClaims>,

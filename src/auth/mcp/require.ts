@@ -9,10 +9,11 @@ import type { McpOptions } from './options.ts';
 type RoutedRequest = IncomingRequest & { readonly route?: unknown; readonly body?: unknown };
 
 /**
- * Returns middleware for Express, Connect and Polka that protects an MCP server as `protectMcp` does: it serves the metadata, and
- * responds to requests to the endpoint that are not accepted. For accepted ones, it sets `req.auth`, which the SDK 1.x hands to
- * tools, and `req.body`, the message; and `authOf(req)` works. A path below the endpoint's, which would reach a handler that is
- * mounted, is a 404, and on a route any other path is. Otherwise, a request for another path is passed on.
+ * Returns middleware for Express, Connect and Polka that protects an MCP server as `protectMcp` does: it serves the
+ * metadata, and responds to requests to the endpoint that are not accepted. For accepted ones, it sets `req.auth`,
+ * which the SDK 1.x hands to tools, and `req.body`, the message; and `authOf(req)` works. A path below the endpoint's,
+ * which would reach a handler that is mounted, is a 404, and on a route any other path is. Otherwise, a request for
+ * another path is passed on.
  * @example
  * app.use(requireMcp(guard, { tools: { 'add-note': 'notes:write' } }));
  * app.post('/mcp', (req, res) => handle(req, res, req.body));
@@ -58,8 +59,8 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
 }
 
 /**
- * Returns the path of a target as the most lenient router reads it, without a slash at the end: `/mcp/x` for `/MCP\\%78/`. Express
- * also reads the path of a URL without a host.
+ * Returns the path of a target as the most lenient router reads it, without a slash at the end: `/mcp/x` for
+ * `/MCP\\%78/`. Express also reads the path of a URL without a host.
  */
 const lenientPath = (target: string) =>
   target
@@ -70,7 +71,7 @@ const lenientPath = (target: string) =>
     .replace(/\/$/, '')
     .toLowerCase();
 
-/** Returns what the application has parsed, or the body itself. Express 4 sets an empty object where it has read nothing. */
+/** Returns the parsed body, or the body itself. Express 4 sets an empty object where it has read nothing. */
 function bodyOf(incoming: RoutedRequest): MessageBody {
   const { body, readableEnded } = incoming;
   // Otherwise the connection would end with the iterator, before the response.

@@ -1,10 +1,10 @@
 import { RecentMap } from '../values/recent-map.ts';
 
-/** Remembers who opened which session: 10,000 in all, and 100 of each owner. Those that were not used for longest are forgotten. */
+/** Remembers who opened which session: the 10,000 used last, and 100 of each owner. */
 export class McpSessions {
   readonly #owners = new RecentMap<string>(10_000);
 
-  /** Whether a session is somebody else's. It is nobody's if a request without a token opened it, or it is forgotten. */
+  /** Whether a session is somebody else's, not nobody's: opened without a token, or forgotten. */
   isForeign(session: string, owner: string | undefined): boolean {
     return ![undefined, owner].includes(this.#owners.peek(session));
   }

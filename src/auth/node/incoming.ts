@@ -4,8 +4,8 @@ import type { GuardRequest } from '../types.ts';
 import { sharedMap } from '../values/shared.ts';
 
 /*
- * What a guard checks of a Node.js request: what the client sent, whatever a framework made of it.
- * What is accepted is decided in guard/, and what is sent in require-token.ts.
+ * What a guard checks of a Node.js request: what the client sent, whatever a framework made of it. What is accepted is
+ * decided in guard/, and what is sent in require-token.ts.
  */
 
 /** A request of `node:http`, or of the compatibility API of `node:http2`. */
@@ -14,8 +14,8 @@ export type IncomingRequest = IncomingMessage | Http2ServerRequest;
 const guardRequests = () => sharedMap<IncomingRequest, GuardRequest>('requests');
 
 /**
- * Returns what a guard checks: the same object each time, so that all checks of a request share one use of its proof. It is not
- * a `Request`, whose constructor throws for TRACE, CONNECT and some URLs.
+ * Returns what a guard checks: the same object each time, so that all checks of a request share one use of its proof.
+ * It is not a `Request`, whose constructor throws for TRACE, CONNECT and some URLs.
  * @throws {TypeError} the value is not a Node.js request
  */
 export function requestOf(incoming: IncomingRequest): GuardRequest {
@@ -49,8 +49,8 @@ function headerOf({ headers, rawHeaders = [] }: IncomingRequest, name: string): 
 }
 
 /**
- * The origin does not come from the Host header: with a Host such as `a/b`, a client could change the path. The targets of
- * CONNECT and of `OPTIONS *` have no path and stay as they are.
+ * The origin does not come from the Host header: with a Host such as `a/b`, a client could change the path. The targets
+ * of CONNECT and of `OPTIONS *` have no path and stay as they are.
  */
 function urlOf(incoming: IncomingRequest & { readonly originalUrl?: unknown }): string {
   // Express, Connect, Polka and Fastify rewrite `url`, and keep what the client sent.

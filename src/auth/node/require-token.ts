@@ -53,8 +53,8 @@ export function requireToken(
 }
 
 /**
- * Returns middleware for Express, Connect and Polka that serves the metadata of the protected resource (RFC 9728), for which
- * the guard needs `publicUrl`, and passes on every other request.
+ * Returns middleware for Express, Connect and Polka that serves the metadata of the protected resource (RFC 9728), for
+ * which the guard needs `publicUrl`, and passes on every other request.
  * @example
  * app.use(serveMetadata(guard, { scopes: ['read:reports'] }));
  * @throws {TypeError} the first argument is not a guard, or a scope is not valid
@@ -109,7 +109,7 @@ async function respond(
   return result;
 }
 
-/** Returns the authentication of a request, and remembers it for `authOf`; or the rejection, for the framework to send or to catch. */
+/** Returns the authentication of a request, and remembers it for `authOf`; or the rejection, to send or to throw. */
 export async function authenticate<AcceptedClaims extends object, Optional extends boolean>(
   guard: Guard<AcceptedClaims>,
   request: IncomingRequest,
@@ -124,10 +124,10 @@ export async function authenticate<AcceptedClaims extends object, Optional exten
 }
 
 /**
- * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. On a route where
- * a token is optional, write `authOf<Claims | undefined>(req)`. For logs, which see every request, write
- * `authOf(req, { optional: true })`: undefined if no guard has accepted it. Does NOT check that the type parameter is the type of
- * the guard's claims.
+ * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. On a
+ * route where a token is optional, write `authOf<Claims | undefined>(req)`. For logs, which see every request, write
+ * `authOf(req, { optional: true })`: undefined if no guard has accepted it. Does NOT check that the type parameter is
+ * the type of the guard's claims.
  * @throws {TypeError} no guard has accepted the request, and that is not optional
  */
 export function authOf<AcceptedClaims extends object | undefined = Claims>(

@@ -5,7 +5,7 @@ import type { RoutePolicy } from '../guard/requirements.ts';
 import { securityOf } from '../guard/security-schemes.ts';
 import { schemaOf } from '../values/schema-of.ts';
 
-/** The schema of an error. Does not name types of TypeBox, which a package manager may hide from users of this package. */
+/** The schema of an error. It names no type of TypeBox, which a package manager may hide from users. */
 export interface ErrorSchema<Errors extends [string, ...string[]]>
   extends ReturnType<
     typeof t.Object<{
@@ -51,7 +51,8 @@ interface Check {
 }
 
 /**
- * Adds the rejections of these guards to what a document says about a route, unless the application describes them itself.
+ * Adds the rejections of these guards to what a document says about a route, unless the application describes them
+ * itself.
  * @param required the names of the requirements of the route
  */
 export function documentRejections(hooks: Record<string, unknown>, checks: readonly Check[], required: string[]): void {
@@ -64,7 +65,8 @@ export function documentRejections(hooks: Record<string, unknown>, checks: reado
     const success = isSuccessKnown ? {} : { 200: { description: 'Success' } };
     hooks.detail = { ...detail, responses: { ...success, ...described, ...detail.responses } };
   } else {
-    // A new object, because Elysia validates with the given one. Of a route with a `response`, documents show nothing else.
+    // A new object, because Elysia validates with the given one. Of a route with a `response`, documents show nothing
+    // else.
     const schemas = Object.entries<DescribedResponse>(described).map(([status, each]) => [status, toSchema(each)]);
     hooks.response = { ...Object.fromEntries(schemas), ...(isByStatus(response) ? response : { 200: response }) };
   }
@@ -98,7 +100,7 @@ function isByStatus(response: unknown): response is Readonly<Record<string, unkn
 /** What was written here, and not by the application. A parent of the route may have a guard of its own. */
 const written = new WeakSet<object>();
 
-/** Adds to what a document says about a guarded route how clients may call it, unless the application says it itself. */
+/** Adds to the document of a guarded route how clients may call it, unless the application says it itself. */
 export function documentSecurity(hooks: Record<string, unknown>, ...route: Parameters<typeof securityOf>): void {
   const { security = undefined, ...others } = Object(hooks.detail);
   if (security !== undefined && !written.has(security)) return;

@@ -10,8 +10,8 @@ import type { Wording } from './kinds.ts';
 import { anHttpsUrl, optionRules } from './rules.ts';
 
 /*
- * Whether options fit together, and what a programmer reads if they do not.
- * How a single option is validated is decided in rules.ts.
+ * Whether options fit together, and what a programmer reads if they do not. How a single option is validated is decided
+ * in rules.ts.
  */
 
 /** An option that is not valid, and what it must be. */

@@ -9,8 +9,8 @@ import type { OptionKind } from './kinds.ts';
 import { optionRules } from './rules.ts';
 
 /*
- * How options are written in environment variables.
- * What they mean is said in types.ts, and how they are validated in rules.ts.
+ * How options are written in environment variables. What they mean is said in types.ts, and how they are validated in
+ * rules.ts.
  */
 
 const settings = Object.entries(optionRules).flatMap(([name, { kind, isSecret }]) =>

@@ -7,8 +7,8 @@ import { isSecureUrl } from '../values/url.ts';
 import type { OptionRule } from './kinds.ts';
 
 /*
- * How the option `issuer` is read: a list of identifiers, and of issuers with their own options.
- * Whether http is allowed for an issuer is decided in check-options.ts, with the other options.
+ * How the option `issuer` is read: a list of identifiers, and of issuers with their own options. Whether http is
+ * allowed for an issuer is decided in check-options.ts, with the other options.
  */
 
 type OwnRules = Readonly<Record<OwnName, OptionRule>>;

@@ -24,8 +24,8 @@ import {
 } from './kinds.ts';
 
 /*
- * How each option is validated, and its default: one row each, for code and for settings.
- * What an option means is said in types.ts.
+ * How each option is validated, and its default: one row each, for code and for settings. What an option means is said
+ * in types.ts.
  */
 
 const readClaimName = (value: unknown) =>

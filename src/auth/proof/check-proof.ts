@@ -9,8 +9,8 @@ import { normalizeUrl } from './normalize-url.ts';
 import { proofAlgorithmOf, readProofKey } from './proof-key.ts';
 
 /*
- * Whether a proof is valid for a request (RFC 9449 §4.3).
- * Nonces, and that a proof is used once, are checked in proof.ts.
+ * Whether a proof is valid for a request (RFC 9449 §4.3). Nonces, and that a proof is used once, are checked in
+ * proof.ts.
  */
 
 /** The values that a proof must have. */

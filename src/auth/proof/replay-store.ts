@@ -35,9 +35,7 @@ export function sharedMemoryStore(): MemoryReplayStore {
   return sharedStore;
 }
 
-/**
- * Returns a store in the memory of this process. It never evicts a live entry. While it is full, it throws.
- */
+/** Returns a store in the memory of this process. It never evicts a live entry. While it is full, it throws. */
 export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
   const { maxEntries = 200_000, now = Date.now } = options;
   const expiriesMs = new Map<string, number>();

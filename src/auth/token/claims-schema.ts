@@ -30,8 +30,8 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
   }
 
   function apply({ claims }: VerifiedToken): Claims | Refusal {
-    // Some libraries write defaults into what they get. Claims that are nested too deeply cannot be copied:
-    // clients can choose some, such as `authorization_details` (RFC 9396).
+    // Some libraries write defaults into what they get. Claims that are nested too deeply cannot be copied: clients can
+    // choose some, such as `authorization_details` (RFC 9396).
     const copy = ifPossible(() => structuredClone(claims));
     if (copy === undefined) return refuse('claims_unexpected');
     try {

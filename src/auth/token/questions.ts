@@ -5,8 +5,8 @@ import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import type { FoundIssuer } from './known-issuer.ts';
 
 /*
- * Questions to the application about issuers: how many at the same time, how long, and what an answer means.
- * When they are asked, and what is kept of the answers, is decided in issuer-finder.ts. Every `iss` is unverified here.
+ * Questions to the application about issuers: how many at the same time, how long, and what an answer means. When they
+ * are asked, and what is kept of the answers, is decided in issuer-finder.ts. Every `iss` is unverified here.
  */
 
 /**

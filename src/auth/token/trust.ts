@@ -5,8 +5,8 @@ import type { Algorithm, CheckedOptions } from '../types.ts';
 import type { ClaimRules } from './claims.ts';
 
 /*
- * Which issuer a token is verified for: its keys, its algorithms and the rules for its claims.
- * A token of one issuer is never checked by the keys or rules of another.
+ * Which issuer a token is verified for: its keys, its algorithms and the rules for its claims. A token of one issuer is
+ * never checked by the keys or rules of another.
  */
 
 /** What tokens of one issuer are verified with. */

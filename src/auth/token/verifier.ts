@@ -15,8 +15,8 @@ import { TokenCache } from './token-cache.ts';
 import type { Trust, Trusts } from './trust.ts';
 
 /*
- * From the text of a token to its claims: signature first, then claims, then time.
- * Nothing of the request is known here: bindings, schemas, revocation and scopes are checked in guard/decide.ts.
+ * From the text of a token to its claims: signature first, then claims, then time. Nothing of the request is known
+ * here: bindings, schemas, revocation and scopes are checked in guard/decide.ts.
  */
 
 /** A token with a valid signature and valid claims. It is one object for as long as the token is cached. */

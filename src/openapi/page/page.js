@@ -26,7 +26,8 @@ let accessToken;
 /** @type {(token: Token | undefined) => void} */
 function setToken(token) {
   accessToken = token;
-  // Unlike session storage, the name of the window is never blocked. It tells the page after a reload that there was a token.
+  // Unlike session storage, the name of the window is never blocked. It tells the page after a reload that there was a
+  // token.
   window.name = token ? 'had-token' : '';
   document.body.classList.toggle('has-token', token !== undefined);
   state.replaceChildren(...(token ? describeToken(token) : [withoutToken]));

@@ -3,10 +3,14 @@ import { credentialsOf, sendWithNonce } from './token.js';
 
 /**
  * `provedUrl` is the URL in the proof: that of the API, which may differ from that of this page.
- * @typedef {{ method: string, url: string, provedUrl: string, body: string | null, token: import('./token.js').Token | undefined }} Message
+ * @typedef {{ method: string, url: string, provedUrl: string, body: string | null, token: import('./token.js').Token |
+ * undefined }} Message
  */
 
-/** The API is where this page is. @type {(form: HTMLFormElement, token: Message['token'], publicUrl?: string) => Message} */
+/**
+ * The API is where this page is. @type {(form: HTMLFormElement, token: Message['token'], publicUrl?: string) =>
+ * Message}
+ */
 export function readRequest(form, token, publicUrl) {
   const { method = '', path: template = '', isProtected } = form.dataset;
   const fields = new FormData(form);
@@ -23,7 +27,10 @@ export function readRequest(form, token, publicUrl) {
   };
 }
 
-/** Returns the headers of a request, each time with a new proof. @type {(message: Message) => Promise<Record<string, string>>} */
+/**
+ * Returns the headers of a request, each time with a new proof. @type {(message: Message) => Promise<Record<string,
+ * string>>}
+ */
 export const headersOf = async ({ method, provedUrl, token, body }) => ({
   ...(token && (await credentialsOf(token, method, provedUrl))),
   ...(body !== null && { 'Content-Type': 'application/json' }),
@@ -33,7 +40,10 @@ export const headersOf = async ({ method, provedUrl, token, body }) => ({
 export const send = (message) =>
   sendWithNonce(message.url, { method: message.method, body: message.body }, () => headersOf(message));
 
-/** Returns the request as a command for a POSIX shell. @type {(message: Message, headers: Record<string, string>) => string} */
+/**
+ * Returns the request as a command for a POSIX shell. @type {(message: Message, headers: Record<string, string>) =>
+ * string}
+ */
 export const toCommand = ({ method, url, body }, headers) =>
   [
     `curl -i${method === 'GET' ? '' : ` -X ${method}`} ${quoteArgument(url)}`,

@@ -2,7 +2,9 @@
 
 /** @typedef {{ value: string, isBound: boolean, client?: string | undefined, claims?: Record<string, any> }} Token */
 
-/** @typedef {{ access_token?: string, token_type?: string, error?: string, error_description?: string }} TokenResponse */
+/**
+ * @typedef {{ access_token?: string, token_type?: string, error?: string, error_description?: string }} TokenResponse
+ */
 
 /**
  * Returns the token that the form of the dialog asks for: the pasted one, or a new one.
@@ -80,7 +82,10 @@ export function createElement(name, className, ...content) {
   return element;
 }
 
-/** Returns foreign text as an element, so that its writing direction does not affect the text around it. @type {(value: unknown) => Element} */
+/**
+ * Returns foreign text as an element, so that its writing direction does not affect the text around it. @type {(value:
+ * unknown) => Element}
+ */
 export const isolate = (value) => createElement('bdi', '', typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Returns whose token it is, and its scopes. @type {(token: Token) => (string | Element)[]} */
@@ -115,7 +120,10 @@ export function describeExpiry(exp) {
   return ` · expires ${relativeTime.format(Math.max(1, Math.round(seconds / length)), unit)}`;
 }
 
-/** Returns the headers with which a token is sent. @type {(token: Token, method: string, url: string) => Promise<Record<string, string>>} */
+/**
+ * Returns the headers with which a token is sent. @type {(token: Token, method: string, url: string) =>
+ * Promise<Record<string, string>>}
+ */
 export async function credentialsOf({ value, isBound }, method, url) {
   if (!isBound) return { Authorization: `Bearer ${value}` };
   return { Authorization: `DPoP ${value}`, DPoP: await createProof(method, url, { ath: await hash(value) }) };
@@ -125,9 +133,10 @@ export async function credentialsOf({ value, isBound }, method, url) {
 let nonce = null;
 
 /**
- * Sends a request without cookies, and once more if the server wants another nonce in the proof. Returns the headers as sent, and
- * no response if there is none.
- * @type {(url: string, init: RequestInit, headersOf: () => Promise<Record<string, string>>, isLast?: boolean) => Promise<{ headers: Record<string, string>, response?: Response | undefined }>}
+ * Sends a request without cookies, and once more if the server wants another nonce in the proof. Returns the headers as
+ * sent, and no response if there is none.
+ * @type {(url: string, init: RequestInit, headersOf: () => Promise<Record<string, string>>, isLast?: boolean) =>
+ * Promise<{ headers: Record<string, string>, response?: Response | undefined }>}
  */
 export async function sendWithNonce(url, init, headersOf, isLast = false) {
   const headers = await headersOf();
@@ -142,7 +151,9 @@ export async function sendWithNonce(url, init, headersOf, isLast = false) {
 /** The private key cannot be exported, and is lost with the page. @type {Promise<CryptoKeyPair> | undefined} */
 let keys;
 
-/** Returns a proof for one request. @type {(method: string, url: string, claims?: { ath: string }) => Promise<string>} */
+/**
+ * Returns a proof for one request. @type {(method: string, url: string, claims?: { ath: string }) => Promise<string>}
+ */
 async function createProof(method, url, claims) {
   if (!isSecureContext) throw new Error('DPoP proofs can be signed only on pages from https or from localhost.');
   keys ??= crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);

@@ -5,8 +5,8 @@ import { isJsonObject, type Members, parseObject } from '../values/json.ts';
 import { printable } from '../values/text.ts';
 import { isAllowedInMetadata, isSecureUrl } from '../values/url.ts';
 
-// Here a client gets a token by client credentials, from an issuer that the user named: what an API says of itself never decides
-// who gets the secret. The metadata of the API (RFC 9728) only say for which resource the token is.
+// Here a client gets a token by client credentials, from an issuer that the user named: what an API says of itself
+// never decides who gets the secret. The metadata of the API (RFC 9728) only say for which resource the token is.
 
 interface ClientCredentials {
   readonly id: string;

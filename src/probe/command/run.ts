@@ -53,7 +53,7 @@ async function runFlags({ values, positionals }: Flags): Promise<void> {
   }
 }
 
-/** Reads standard input if it is a file or a pipe. A token has at most 8 KiB, so more than a megabyte is another file. */
+/** Reads standard input if it is a file or a pipe. More than a megabyte is no token, which has at most 8 KiB. */
 async function readToken(): Promise<string> {
   const source = fstatSync(0);
   if (!(source.isFile() || source.isFIFO() || source.isSocket())) return '';
@@ -62,7 +62,8 @@ async function readToken(): Promise<string> {
     input += chunk;
     if (input.length > 1_000_000) throw new TypeError('Cannot read a token: standard input has more than a megabyte');
   }
-  // A CI system may have a pipe that nobody writes to. Otherwise a secret that is missing would pass for a run with a token.
+  // A CI system may have a pipe that nobody writes to. Otherwise a secret that is missing would pass for a run with a
+  // token.
   if (input.trim() === '' && (source.isFile() || input !== ''))
     throw new TypeError('Cannot read a token: standard input is blank');
   // A shell that reads its script from standard input leaves the rest of it to its commands.

@@ -78,8 +78,8 @@ export function assemble(
 }
 
 /**
- * Returns the parameters of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1) for node:crypto: the hash, and the key with its
- * parameters.
+ * Returns the parameters of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1) for node:crypto: the hash, and the key with
+ * its parameters.
  */
 export function cryptoOf(algorithm: string, key: KeyObject) {
   const parameters = {

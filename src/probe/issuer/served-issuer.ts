@@ -9,9 +9,9 @@ import { isJsonObject, type Members } from '../values/json.ts';
 // Here is an issuer on a port of this machine whose keys change, fail and hang as a row or a test wants it.
 
 /**
- * How the key-set endpoint responds:
- * `keys` as it should; `response` with any status, headers and text; `hang` accepts and says nothing; `stall` begins to send, and
- * says no more; `cut off` announces more than it sends and closes; `huge` sends 40 MB.
+ * How the key-set endpoint responds: `keys` as it should; `response` with any status, headers and text; `hang` accepts
+ * and says nothing; `stall` begins to send, and says no more; `cut off` announces more than it sends and closes; `huge`
+ * sends 40 MB.
  */
 export interface IssuerMode {
   readonly kind: 'keys' | 'response' | 'hang' | 'stall' | 'cut off' | 'huge';
@@ -105,8 +105,9 @@ export function publishElsewhere(server: KeyServer, own: readonly object[]): voi
 }
 
 /**
- * Starts an issuer for tests whose keys a server can fetch: `keys` are published beside its own. By default its key is new,
- * with a new name: an API that has cached the keys of an earlier run fetches them again for a kid that it has not seen.
+ * Starts an issuer for tests whose keys a server can fetch: `keys` are published beside its own. By default its key is
+ * new, with a new name: an API that has cached the keys of an earlier run fetches them again for a kid that it has not
+ * seen.
  */
 export async function startServedIssuer({
   audience,

@@ -6,8 +6,8 @@ import { finding, requests } from '../row/topic.ts';
 // Requests that a server must refuse without falling over.
 
 /**
- * Fails if a server error comes while a good token still works. A gateway responds with 502, 503 or 504. A server may close the
- * connection while a long header is still being sent, so that its 431 is lost.
+ * Fails if a server error comes while a good token still works. A gateway responds with 502, 503 or 504. A server may
+ * close the connection while a long header is still being sent, so that its 431 is lost.
  */
 const noFault = (...attempts: readonly Attempt[]) =>
   finding('no 5xx', attempts.length + 1, async (trial) => {

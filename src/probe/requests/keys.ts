@@ -11,7 +11,7 @@ const tooSoon = 'The API did not fetch the keys again so soon';
 const unknownKid: Forgery = () => ({ header: { kid: `unknown-${Math.random()}` } });
 const verdictOf = { served: 'passed', refused: 'failed', unclear: 'inconclusive' } as const;
 
-/** Fails if a good token is refused after the API has fetched a response of this kind in place of the keys, or another token is not. */
+/** Fails if, after the API fetched this response in place of the keys, a good token is refused or a bad one is not. */
 const afterFetching = (mode: IssuerMode, kid?: string) =>
   finding('success with a good token, and with no other', 2, async ({ server, send }) => {
     if (!server) return { verdict: 'skipped', got: '' };

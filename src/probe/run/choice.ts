@@ -24,7 +24,7 @@ export function idsOf(name: string): readonly string[] {
   return ids.includes(name) ? [name] : ids.filter((id) => id.startsWith(name));
 }
 
-/** Returns the rows that are named, as far as the depth goes: quick has only those for which what they need is given. */
+/** Returns the named rows of this depth: quick has only those for which what they need is given. */
 export function chosenRows(options: ProbeOptions, given = givenBy(options)): readonly Row[] {
   const { only = [''], skip = [], profile } = options;
   for (const name of only) requireProfile(name, profile);

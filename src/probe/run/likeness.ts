@@ -4,8 +4,9 @@ import { parseObject } from '../values/json.ts';
 // Here is decided whether a response is that of a good token.
 
 /**
- * Returns whether a response is one of those that good tokens got: the same bytes if these two had the same, and otherwise the same
- * form, because each response of the API has something of its own, such as a clock or the ID of a request, or nothing.
+ * Returns whether a response is one of those that good tokens got: the same bytes if these two had the same, and
+ * otherwise the same form, because each response of the API has something of its own, such as a clock or the ID of a
+ * request, or nothing.
  */
 export function likenessTo(first: Answer | undefined, second: Answer | undefined) {
   if (first?.outcome !== 'served') return () => false;

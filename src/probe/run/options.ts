@@ -13,9 +13,15 @@ export type Depth = 'quick' | 'standard' | 'full';
 export interface ProbeOptions {
   /** A test issuer that the API trusts. Its tokens decide how deep the run goes. */
   readonly issuer?: TestIssuer | undefined;
-  /** Claims of every token of the test issuer beside the registered ones, if the API needs more. `undefined` removes one. */
+  /**
+   * Claims of every token of the test issuer beside the registered ones, if the API needs more. `undefined` removes
+   * one.
+   */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
-  /** A good token of another issuer, or a function that returns one. A function is called again before the token expires. */
+  /**
+   * A good token of another issuer, or a function that returns one. A function is called again before the token
+   * expires.
+   */
   readonly token?: string | (() => Promise<string>) | undefined;
   /** More tokens of that issuer, by what is wrong with them: each must be refused. */
   readonly tokens?: Readonly<Partial<Record<'expired' | 'audience' | 'scope' | 'id', string>>> | undefined;
@@ -34,8 +40,9 @@ export interface ProbeOptions {
   /** Which standard decides what is a `must`. Defaults to RFC 6750, RFC 7519, RFC 8725 and the metadata of the API. */
   readonly profile?: Profile | undefined;
   /**
-   * How much is tried: `quick` the most harmful rows of each topic within 120 requests to each target, `standard` (the default)
-   * every row within 700 requests in all to hosts other than this machine, `full` within 5,000, for many targets.
+   * How much is tried: `quick` the most harmful rows of each topic within 120 requests to each target, `standard` (the
+   * default) every row within 700 requests in all to hosts other than this machine, `full` within 5,000, for many
+   * targets.
    */
   readonly depth?: Depth | undefined;
   /** IDs of rows that are known to fail, each with its reason. One that passes again is a failure. */

@@ -19,8 +19,8 @@ import { createTrial } from './trial.ts';
 const profiles: readonly unknown[] = ['rfc6750', 'rfc9068', 'mcp', 'fapi2', undefined];
 
 /**
- * Tries a resource server from outside: with tokens that must be refused, and some that must not, row by row. It needs nothing
- * of the server but a URL. A report without failures is no proof that every route is guarded: name all of them.
+ * Tries a resource server from outside: with tokens that must be refused, and some that must not, row by row. It needs
+ * nothing of the server but a URL. A report without failures is no proof that every route is guarded: name all of them.
  * @example
  * const issuer = await createTestIssuer();
  * const app = createApplication(issuer.options);

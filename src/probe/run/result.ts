@@ -38,8 +38,8 @@ export interface ProbeReport {
   /** Whether every row that applies has a verdict, and any row does. */
   readonly isComplete: boolean;
   /**
-   * Returns a sentence that says what to do first, a table of the rows that have not passed, the most harmful first, and the
-   * counts. Defaults to no colour, and to lines of at most 120 characters.
+   * Returns a sentence that says what to do first, a table of the rows that have not passed, the most harmful first,
+   * and the counts. Defaults to no colour, and to lines of at most 120 characters.
    */
   render(hasColour?: boolean, columns?: number): string;
 }

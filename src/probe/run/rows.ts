@@ -34,7 +34,7 @@ const aroundTokens = [
 /** Rows about requests. */
 export const requestRows = [...rotationRows, ...aroundTokens, ...metadataRows, ...dpopRows, ...fetchRows];
 
-/** Every row, in the order in which they are tried: first those for which keys are fetched, last those after which none are. */
+/** Every row in order: first those for which keys are fetched, last those after which none are. */
 export const rows: readonly Row[] = [
   ...[...rotationRows, ...keyTokens, ...givenTokens, ...aroundTokens, ...metadataRows],
   ...[...mcpRows, ...mcpTokenRows],

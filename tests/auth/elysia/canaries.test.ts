@@ -3,7 +3,9 @@ import { Elysia } from 'elysia';
 import { requireSupported } from '../../../src/auth/elysia/internals.ts';
 import { partsOf } from './guarded.ts';
 
-/** The undocumented behaviour of Elysia that the adapter relies on. A failure means that a new version must be examined. */
+/**
+ * The undocumented behaviour of Elysia that the adapter relies on. A failure means that a new version must be examined.
+ */
 describe('Elysia', () => {
   for (const aot of [true, false])
     test(`has the parts of an instance that the adapter uses, with aot ${aot}`, () => {

@@ -202,7 +202,9 @@ describe('two guards in one application', () => {
       expect(count).toBe(times);
     });
 
-  /** Elysia drops a plugin whose name and seed have the same checksum as those of another, which is found in a second. */
+  /**
+   * Elysia drops a plugin whose name and seed have the same checksum as those of another, which is found in a second.
+   */
   test('have no name', () => expect(guard().config.name).toBeUndefined());
 });
 

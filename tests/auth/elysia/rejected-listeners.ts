@@ -2,8 +2,9 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { guard, request, token } from './guarded.ts';
 
 /*
- * Rejects requests to applications whose listeners of `trace` and hooks after a response read `claims`, and prints the names of those
- * that would have ended the process, as a JSON list. A process of its own, because a test runner catches such exceptions itself.
+ * Rejects requests to applications whose listeners of `trace` and hooks after a response read `claims`, and prints the
+ * names of those that would have ended the process, as a JSON list. A process of its own, because a test runner catches
+ * such exceptions itself.
  */
 
 type Subscribe = (call?: (event: Event) => unknown) => Promise<Event>;

@@ -169,7 +169,9 @@ test.each<[name: string, introspect: () => unknown, want: readonly (string | num
   if (status === 503) expect(checks[0]).toMatchObject({ name: 'active', verdict: 'rejected' });
 });
 
-/** Reasons for which a guard never rejects what explainToken() sends: one token, and no proof. It calls no `isRevoked`. */
+/**
+ * Reasons for which a guard never rejects what explainToken() sends: one token, and no proof. It calls no `isRevoked`.
+ */
 const neverMet =
   /^(?:scheme_|proof_(?!missing)|dpop_required|certificate_mismatch|token_revoked|revocation_|replay_|access_denied)/;
 test('explainToken() has a check for each reason that it can meet', () => {

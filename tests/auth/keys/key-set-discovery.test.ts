@@ -119,7 +119,10 @@ const belowSlash: Readonly<Record<string, readonly Attempt[]>> = {
 
 const all = [...metadataUrls, USUAL];
 
-/** How metadata can fail: the first two documents, and the requests. fetch-json.test.ts has the faults of a single response. */
+/**
+ * How metadata can fail: the first two documents, and the requests. fetch-json.test.ts has the faults of a single
+ * response.
+ */
 const faults: readonly (readonly [failure: string, first: unknown, second: unknown, asked?: readonly string[]])[] = [
   ['status', 404, 404],
   ['status', 500, 500],

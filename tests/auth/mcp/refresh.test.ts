@@ -16,7 +16,10 @@ import { browse, callback, startAuthorizationServer } from '../../support/author
 import { freePort } from '../../support/child-process.ts';
 import { startedFor } from '../../support/fixture.ts';
 
-/** Longer than the tokens of oidc-provider that come from a login live. Those that come from a refresh are as new as the clock. */
+/**
+ * Longer than the tokens of oidc-provider that come from a login live. Those that come from a refresh are as new as the
+ * clock.
+ */
 const hour = 3_600_000;
 
 describe('a client whose token expires, with protectMcp() and a real authorization server', () => {

@@ -97,7 +97,9 @@ test('requireMcp() passes on a request for a path that is not the endpoint\u2019
     expect([path, await requestTo(app, path)]).toEqual([path, { status: 200, text: 'reached' }]);
 });
 
-/** How a handler is mounted on a path, where a middleware of the application alone does not see which paths lead to it. */
+/**
+ * How a handler is mounted on a path, where a middleware of the application alone does not see which paths lead to it.
+ */
 const mounts: readonly (readonly [name: string, app: () => RequestListener, paths: readonly string[]])[] = [
   ['Express', () => express().use(protect).use('/mcp', serveMcp), ['/mcp/x', '/MCP/x', '/mcp/../x']],
   ['a route of Express', () => express().use(protect).all('/mcp/{*rest}', serveMcp), ['/mcp/x', '/mcp/x/y?z']],

@@ -17,8 +17,8 @@ import { bearer } from '../../support/mint.ts';
 import { listen } from '../../support/raw-http.ts';
 
 /*
- * Second entrances to a server, beside the guard: what the pages of Fastify and Express, and the guides to WebSockets and tests, say
- * about packages of others.
+ * Second entrances to a server, beside the guard: what the pages of Fastify and Express, and the guides to WebSockets
+ * and tests, say about packages of others.
  */
 
 const issuer = await createTestIssuer();

@@ -53,7 +53,10 @@ const keys = async () => Response.json({ keys: signingKeys() });
 const silent = { keys: undefined, onKeySetEvent() {} };
 const fetching = (fetch: Fetch): Options => ({ ...silent, fetch });
 
-/** How often a guard fetched, and the result for a token with this `kid`, this long after a fetch that cannot be repeated. */
+/**
+ * How often a guard fetched, and the result for a token with this `kid`, this long after a fetch that cannot be
+ * repeated.
+ */
 const decideAfter =
   (seconds: number, kid = 'signing-key'): See =>
   async (options) => {

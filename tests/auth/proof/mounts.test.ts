@@ -29,7 +29,10 @@ const fastifyPart = (guard: Guard) => async (part: FastifyInstance) =>
 const honoPart = (guard: Guard) => new Hono().use(requireTokenInHono(guard)).get('/x', (c) => c.body(''));
 const elysiaPart = (guard: Guard) => new Elysia().use(resourceServer(guard)).get('/x', () => '');
 
-/** Each serves /mnt/x. Where the framework removes the mount from the path that the guard gets, `publicUrl` ends with it. */
+/**
+ * Each serves /mnt/x. Where the framework removes the mount from the path that the guard gets, `publicUrl` ends with
+ * it.
+ */
 const frameworks: readonly (readonly [name: string, end: '' | '/mnt', create: (guard: Guard) => Application])[] = [
   ['Express', '', (guard) => express().use('/mnt', express.Router().get('/x', requireToken(guard), handler))],
   ['Connect', '', (guard) => connect().use('/mnt', nodePart(guard))],

@@ -14,7 +14,10 @@ const tokenFrom = (iss: unknown, overrides: TokenOverrides = {}) =>
 
 type Find = (iss: string, given: { readonly signal: AbortSignal }) => unknown;
 
-/** A guard with a function that knows the issuers in `tenants`, unless `by` is replaced. Each issuer publishes the same keys. */
+/**
+ * A guard with a function that knows the issuers in `tenants`, unless `by` is replaced. Each issuer publishes the same
+ * keys.
+ */
 function setUp(options: Partial<GuardOptions> = {}) {
   const clock = createFrozenClock();
   const tenants = new Map<string, Partial<IssuerOptions> | undefined>([[a, {}]]);

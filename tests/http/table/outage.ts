@@ -3,7 +3,9 @@ import { expectError, expectMessage, expectPreflight } from '../../support/expec
 import { type Fixture, PRIVATE, SCOPED } from '../../support/fixture.ts';
 import { faultsBeforeKeys, tokenTextOf } from '../../support/token-faults.ts';
 
-/** Rows on a service that has never had a key: an outage is not reported as a bad token, nor a bad token as an outage. */
+/**
+ * Rows on a service that has never had a key: an outage is not reported as a bad token, nor a bad token as an outage.
+ */
 export function outageRows(fixture: () => Fixture): void {
   for (const path of [PRIVATE, SCOPED])
     test(`GET ${path} is 503 with Retry-After for a token that may be valid`, async () => {

@@ -1,6 +1,9 @@
 import { readText } from '../../support/repository.ts';
 
-/* The applications of frameworks.nightly.ts: the files of docs/start/full-stack.md, what a new application has besides, and traps. */
+/*
+ * The applications of frameworks.nightly.ts: the files of docs/start/full-stack.md, what a new application has besides,
+ * and traps.
+ */
 
 export const scope = 'read:reports';
 const page = await readText('docs/start/full-stack.md');

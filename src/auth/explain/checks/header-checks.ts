@@ -4,8 +4,8 @@ import { isPlaceholder } from '../../token/placeholder.ts';
 import { type Check, check, type Explained, joined, plural, show } from './explained.ts';
 
 /*
- * What is wrong with the text and the header of a token, and what clients and proxies send in its place.
- * The checks of keys and claims are in checks.ts.
+ * What is wrong with the text and the header of a token, and what clients and proxies send in its place. The checks of
+ * keys and claims are in checks.ts.
  */
 
 /** Returns the checks of what can be decided about a token before a key is needed. */

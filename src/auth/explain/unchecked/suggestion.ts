@@ -8,8 +8,8 @@ import { isPlainWord, settingOf } from '../../values/text.ts';
 import { show } from '../checks/explained.ts';
 
 /*
- * The options that would accept a token, from what the token says.
- * Nothing of it is verified, so every suggestion warns that it trusts whoever issued the token.
+ * The options that would accept a token, from what the token says. Nothing of it is verified, so every suggestion warns
+ * that it trusts whoever issued the token.
  */
 
 type SuggestedName =

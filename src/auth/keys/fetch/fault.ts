@@ -2,8 +2,8 @@ import type { FetchFailure, FetchFault } from '../../types.ts';
 import { printableUrl } from '../../values/url.ts';
 
 /*
- * What can be wrong with a document of an issuer, and how that is said.
- * Text that an issuer chose is escaped where a fault is created.
+ * What can be wrong with a document of an issuer, and how that is said. Text that an issuer chose is escaped where a
+ * fault is created.
  */
 
 type Details = Partial<Omit<FetchFault, 'failure'>>;

@@ -1,8 +1,7 @@
 import { isLoopbackHost } from '../../values/url.ts';
 
 /*
- * How an issuer is asked for a document, on every runtime.
- * What its response must be is decided in fetch-json.ts.
+ * How an issuer is asked for a document, on every runtime. What its response must be is decided in fetch-json.ts.
  */
 
 /** What is asked for. Some servers return 406 unless the media type of key sets is accepted (RFC 7517 §8.5.1). */

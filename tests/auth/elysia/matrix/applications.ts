@@ -4,9 +4,15 @@ import { type GuardOptions, resourceServer } from '../../../../src/auth/index.ts
 /** The parts that applications are built from. Each part takes an instance and returns it. */
 export interface Parts {
   create(options?: object): AnyElysia;
-  /** Uses a guard, with hostile hooks before or after it. The argument says whether a second use of equal options is wanted. */
+  /**
+   * Uses a guard, with hostile hooks before or after it. The argument says whether a second use of equal options is
+   * wanted.
+   */
   guarded(app: AnyElysia): AnyElysia;
-  /** Another plugin of the same options, of options that differ in a callback, or one that accepts requests without a token. */
+  /**
+   * Another plugin of the same options, of options that differ in a callback, or one that accepts requests without a
+   * token.
+   */
   guard(kind?: 'same' | 'different' | 'optional'): AnyElysia;
   route(app: AnyElysia): AnyElysia;
 }
@@ -20,8 +26,8 @@ export interface Application {
   readonly build: (parts: Parts) => AnyElysia | Built | Promise<AnyElysia>;
   readonly prefix?: string;
   /**
-   * Whether a request with a valid token gets a response: false where Elysia leaves the route open, so that nothing may be
-   * served. `maybe` depends on how Elysia loads plugins.
+   * Whether a request with a valid token gets a response: false where Elysia leaves the route open, so that nothing may
+   * be served. `maybe` depends on how Elysia loads plugins.
    */
   readonly isServed?: boolean | 'maybe';
   /** The route is added to an instance that has no guard, so macros of the guard are unknown while it is built. */

@@ -7,7 +7,9 @@ type Expected = Awaited<ReturnType<typeof expectationOf>>;
 const statuses = { none: 401, forged: 401, unscoped: 403, valid: 200 };
 const isServed = ({ runs, body }: Outcome) => runs > 0 || body.includes(SECRET);
 
-/** Returns what must become of the requests to the applications of a cell. Whatever it is, no hostile client is served. */
+/**
+ * Returns what must become of the requests to the applications of a cell. Whatever it is, no hostile client is served.
+ */
 export async function expectationOf(cell: Cell) {
   const { isServed: isMeant = true, prefix = '' } = partsOf(cell, '').application;
   const isHarmless = cell.hook === 'none';

@@ -86,8 +86,8 @@ export const hookNames = ['none', ...installed, ...ofRoute.map((name) => `option
 export const places = ['before', 'after', 'plugin before', 'plugin after'];
 
 /**
- * Returns the functions that add a hook with this effect to an instance before and after the guard, and the options of the route.
- * `called` is called when it runs, if it may only run for admitted requests.
+ * Returns the functions that add a hook with this effect to an instance before and after the guard, and the options of
+ * the route. `called` is called when it runs, if it may only run for admitted requests.
  */
 export function hostileHook(
   name: string,

@@ -31,7 +31,10 @@ const asyncGenerator = (run: () => void) =>
     yield secret(run);
   };
 
-/** Adds the handler at `GET /secret`, unless the second argument says otherwise, which may also have options of the route. */
+/**
+ * Adds the handler at `GET /secret`, unless the second argument says otherwise, which may also have options of the
+ * route.
+ */
 const route =
   (handler: (run: () => void) => unknown, { method = 'GET', at = path, ...own }: Record<string, unknown> = {}): Add =>
   (app, options, run) =>

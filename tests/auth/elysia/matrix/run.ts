@@ -3,7 +3,9 @@ import { type Cell, isImpossible, unusual } from './cells.ts';
 import { compare, expectationOf } from './expect.ts';
 import { observeGuarded, type Tokens } from './observe.ts';
 
-/** Options of the guard, and tokens: one that every route accepts, one without the scope, one that another key signed. */
+/**
+ * Options of the guard, and tokens: one that every route accepts, one without the scope, one that another key signed.
+ */
 export interface Clients extends Omit<Tokens, 'none'> {
   readonly options: GuardOptions;
 }

@@ -1,7 +1,10 @@
 import type { AnyElysia } from 'elysia';
 import { type RouteKind, SECRET } from './routes.ts';
 
-/** Sends to an application in one of the forms `listen`, `fetch` and `handle`. It may throw at the start, and serve nevertheless. */
+/**
+ * Sends to an application in one of the forms `listen`, `fetch` and `handle`. It may throw at the start, and serve
+ * nevertheless.
+ */
 export function serve(app: AnyElysia, form: string) {
   let origin = 'http://localhost';
   if (form === 'listen') {
