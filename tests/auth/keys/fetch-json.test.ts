@@ -41,7 +41,7 @@ function bodyOf(pieces: readonly Uint8Array[]) {
 
 const encoded = (encoding: string) => ({ headers: { 'content-encoding': encoding } });
 const unread: Readonly<Record<string, readonly ResponseInit[]>> = {
-  status: [201, 206, 299, 400, 404, 500].map((status) => ({ status })),
+  status: [201, 206, 299, 304, 400, 404, 500].map((status) => ({ status })),
   redirect: [300, 302, 399].map((status) => ({ status })),
   encoded: ['gzip', 'zstd', 'br', 'identity, gzip', 'GZIP', 'x'].map(encoded),
 };
@@ -134,6 +134,8 @@ describe('fetchJson()', () => {
   for (const [name, error, cause] of [
     ['Bun: unknown name', withCode('ENOTFOUND', 'getaddrinfo ENOTFOUND issuer'), 'ENOTFOUND'],
     ['Bun: certificate', withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+    ['Bun: no HTTP', withCode('Malformed_HTTP_Response'), 'Malformed_HTTP_Response'],
+    ['Bun: a proxy by another protocol', withCode('UnsupportedProxyProtocol'), 'UnsupportedProxyProtocol'],
     ['Node: refused', within(withCode('ECONNREFUSED')), 'ECONNREFUSED'],
     ['Node: private CA', within(withCode('SELF_SIGNED_CERT_IN_CHAIN')), 'SELF_SIGNED_CERT_IN_CHAIN'],
     ['Deno: unknown name', inWords('Connect): dns error: failed to lookup address information'), 'ENOTFOUND'],

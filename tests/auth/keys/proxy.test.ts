@@ -27,6 +27,17 @@ describe('proxyOf()', () => {
     ['an exception for its port', { ...all, NO_PROXY: 'issuer.example.test:443' }, undefined],
     ['an exception for another port', { ...all, NO_PROXY: 'issuer.example.test:8443' }, 'proxy.test:3128'],
     ['an exception for the end of its name', { ...all, NO_PROXY: 'ample.test' }, 'proxy.test:3128'],
+    [
+      'a password that ends the host of a URL',
+      { HTTPS_PROXY: 'http://user:p@ss#secret@proxy.test:3128' },
+      'proxy.test:3128',
+    ],
+    ['a user in a domain', { HTTPS_PROXY: 'http://DOMAIN\\user:secret@proxy.test:3128' }, 'proxy.test:3128'],
+    ['an exception with a dot at its end', { ...all, NO_PROXY: 'issuer.example.test.' }, undefined],
+    ['an exception for a bare IPv6 address', { ...all, NO_PROXY: 'FD00::1' }, undefined, 'https://[fd00::1]/'],
+    ['an exception for another address', { ...all, NO_PROXY: 'd00::' }, 'proxy.test:3128', 'https://[fd00::1]/'],
+    ['an exception for a range of addresses', { ...all, NO_PROXY: '10.0.0.0/8' }, undefined, 'https://10.1.2.3/'],
+    ['an exception for addresses, and a name', { ...all, NO_PROXY: '10.0.0.0/8' }, 'proxy.test:3128'],
     ['no exception', { ...all, NO_PROXY: ',' }, 'proxy.test:3128'],
   ])('with %s', (_, environment, host, from = url) => expect(proxyOf(from, environment)).toBe(host));
 });

@@ -43,7 +43,7 @@ async function readJson(fetch: Fetch, url: string, kind: DocumentKind, signal: A
 }
 
 function rejectionOf({ status, headers }: Response, url: string): FetchError | undefined {
-  if (status >= 300 && status < 400) return new FetchError('redirect', url, { status });
+  if (status >= 300 && status < 400 && status !== 304) return new FetchError('redirect', url, { status });
   if (status !== 200) return new FetchError('status', url, { status });
   const encoding = headers.get('content-encoding') ?? '';
   return /^(identity)?$/i.test(encoding)
@@ -96,7 +96,7 @@ function noResponse(error: unknown): Pick<FetchFault, 'failure' | 'cause'> {
     const code: unknown = 'code' in each ? each.code : undefined;
     const known = name === 'NotCapable' ? 'ERR_ACCESS_DENIED' : words.find(([text]) => text.test(message))?.[1];
     if (known !== undefined) return { failure: 'network', cause: known };
-    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return { failure: 'network', cause: code };
+    if (typeof code === 'string' && /^[A-Z]\w{1,63}$/.test(code)) return { failure: 'network', cause: code };
     const certificate = /invalid peer certificate: (\w{1,64})/.exec(message)?.[1];
     if (certificate !== undefined) return { failure: 'network', cause: certificate };
   }

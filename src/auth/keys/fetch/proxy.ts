@@ -13,16 +13,22 @@ export function proxyOf(url: string, environment: Environment = readEnvironment(
   const { protocol, hostname, port } = new URL(url);
   const read = (name: string) => environment[name] || environment[name.toUpperCase()] || undefined;
   const proxy = read(protocol === 'https:' ? 'https_proxy' : 'http_proxy') ?? read('all_proxy');
-  const exceptions = read('no_proxy')?.split(/[\s,]+/) ?? [];
+  const exceptions =
+    read('no_proxy')
+      ?.toLowerCase()
+      .split(/[\s,]+/) ?? [];
   const ownPort = port || (protocol === 'https:' ? '443' : '80');
+  const isAddress = /^\[|^\d+(?:\.\d+){3}$/.test(hostname);
   const isExcepted = (entry: string) => {
-    const [, domain = '', only = ownPort] = /^(?:\*?\.)?(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+    const [, domain = '', only = ownPort] = /^(?:\*?\.)?(.*?)\.?(?::(\d+))?$/.exec(entry) ?? [];
     const isHost = domain !== '' && (hostname === domain || hostname.endsWith(`.${domain}`));
-    return entry === '*' || (isHost && only === ownPort);
+    // Runtimes differ in whether they read 10.0.0.0/8.
+    const isInRange = isAddress && entry.includes('/');
+    return entry === '*' || `[${entry}]` === hostname || isInRange || (isHost && only === ownPort);
   };
   if (proxy === undefined || isLoopbackHost(hostname) || exceptions.some(isExcepted)) return undefined;
-  const address = proxy.includes('://') ? proxy : `http://${proxy}`;
-  return parseUrl(address)?.host || undefined;
+  // What follows the credentials, which may have characters that end the host of a URL.
+  return parseUrl(`http://${proxy.replace(/^.*(?:@|:\/\/)/s, '')}`)?.host || undefined;
 }
 
 const variables = ['https_proxy', 'http_proxy', 'all_proxy', 'no_proxy'].flatMap((name) => [name, name.toUpperCase()]);
