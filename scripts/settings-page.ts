@@ -126,7 +126,8 @@ the options that the settings describe.
 | ---------------------------- | ----------------------------- | ------------------------------ |
 ${rules.map(rowOf).join('\n')}
 
-- Numbers are plain decimal integers. White space around a value is ignored, and an empty setting counts as unset.
+- Numbers are plain decimal integers. White space around a value is ignored, and an empty setting counts as unset. No setting
+  is read from a file: \`REDIS_URL_FILE\` is ignored, with a warning.
 - Lists are comma-separated in settings and arrays in options. \`issuer\` and \`audience\` also take one string.
 - Pairs are \`name=value\` in settings, separated by commas, and objects in options: ${pairs.map(({ name, example }) => `\`${name}: ${example}\``).join(', ')}.
   To give a name several values, repeat the pair: \`SCOPE_IMPLIES=admin=read:a,admin=write:a\`.

@@ -87,15 +87,17 @@ export function warnOfLate(environment: Environment, atStart: readonly string[])
 
 /**
  * Returns a warning for each variable that looks like one of the `known` settings: in another case, with at most two
- * other letters, or with `JWKS_`, `DPOP_` or `CLIENT_CERT_`. It contains no value, because values can be secret.
+ * other letters, with `_FILE`, or with `JWKS_`, `DPOP_` or `CLIENT_CERT_`. It contains no value, which can be secret.
  */
 function warnOfUnknown(environment: Environment, known: readonly string[]): readonly SettingsWarning[] {
   return Object.keys(environment).flatMap((name) => {
     const upper = name.toUpperCase();
+    // Other images read a secret from the file that such a variable names.
+    const forms = [upper, upper.replace(/_FILE$/, '')];
     if (!environment[name] || known.includes(name)) return [];
     const [prefix] = /^(?:JWKS|DPOP|CLIENT_CERT)(?=_)/.exec(upper) ?? [];
     // Shorter names are close to too many others.
-    const close = known.filter((setting) => setting === upper || (/^\w{5,}$/.test(name) && isClose(upper, setting, 2)));
+    const close = known.filter((each) => forms.includes(each) || (name.length > 4 && isClose(upper, each, 2)));
     const meant = close.length > 0 ? close : known.filter((setting) => prefix && setting.startsWith(prefix));
     const message = `Ignoring ${name}, which is not a setting: did you mean ${meant.join(' or ')}?`;
     return warningIf(meant.length > 0 ? [name] : [], message);
