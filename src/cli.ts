@@ -1,6 +1,8 @@
 import { writeSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { abbreviate, escapeUnprintable } from './observe/escape.ts';
+import { quote } from './auth/values/describe-value.ts';
+import { ifPossible, nameOfFault } from './auth/values/faults.ts';
+import { escapeUnprintable } from './observe/escape.ts';
 
 export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [--help] [--version]
 
@@ -38,13 +40,7 @@ const flags = {
 } as const;
 
 /** Writes to standard output (1) or standard error (2). If that fails, such as on a full disk, the text is lost. */
-export function print(descriptor: 1 | 2, text: string): void {
-  try {
-    writeSync(descriptor, text);
-  } catch {
-    // This failure cannot be reported anywhere.
-  }
-}
+export const print = (descriptor: 1 | 2, text: string) => void ifPossible(() => writeSync(descriptor, text));
 
 /** Exits with one line and no stack trace, for a mistake of the operator. */
 export function fail(message: string): never {
@@ -58,8 +54,9 @@ export function readFlags(args: string[]) {
   const culprit = tokens.find(
     (token) => token.kind !== 'option' || !(token.name in flags) || token.value !== undefined,
   );
-  // The message of parseArgs would echo it, and it may be a token.
-  if (culprit) fail(`Cannot read flags: ${abbreviate(args[culprit.index] ?? '', 16)} is not a flag, see --help`);
+  // The message of parseArgs would echo all of it, and it may be a token.
+  const shown = culprit && args[culprit.index]?.replace(/(?<=^.{16}).+/s, '...');
+  if (shown !== undefined) fail(`Cannot read flags: ${quote(shown)} is not a flag, see --help`);
   return parseArgs({ args, options: flags }).values;
 }
 
@@ -88,7 +85,6 @@ async function findFaultAt(address: string): Promise<string | undefined> {
     const { status } = await fetch(url, { proxy: false, redirect: 'manual', signal: AbortSignal.timeout(2000) });
     return status === 200 ? undefined : describe(`returned the status ${status}`);
   } catch (error) {
-    const { name = '', code = name } = error as { readonly name?: string; readonly code?: unknown };
-    return describe(`cannot be reached: ${typeof code === 'string' ? code : name}`);
+    return describe(`cannot be reached: ${nameOfFault(error)}`);
   }
 }

@@ -5,7 +5,7 @@
 import type { RefusalDescription } from 'protected-api/guard';
 
 /** Every other reason is a fault of the header, the token or its proof: `invalid_header`. */
-const codes = {
+const codes: Partial<Readonly<Record<RefusalDescription['reason'], string>>> = {
   credentials_missing: 'authorization_header_missing',
   token_expired: 'token_expired',
   token_too_old: 'token_expired',
@@ -22,13 +22,10 @@ const codes = {
   method_not_allowed: 'method_not_allowed',
   introspection_unavailable: 'introspection_unavailable',
   issuer_unavailable: 'issuer_unavailable',
-} as const satisfies Partial<Record<RefusalDescription['reason'], string>>;
-
-const codeOfReason = (reason: RefusalDescription['reason']): string =>
-  (codes as Partial<Record<RefusalDescription['reason'], string>>)[reason] ?? 'invalid_header';
+};
 
 /** Returns the response of the specification for a reason of the guard. */
 export const formatRejection = ({ reason, status, description }: RefusalDescription) => ({
   status: status === 400 ? 401 : status,
-  body: { code: codeOfReason(reason), description },
+  body: { code: codes[reason] ?? 'invalid_header', description },
 });

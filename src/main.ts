@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { explainToken } from 'protected-api/explain';
 import packageJson from '../package.json' with { type: 'json' };
+import { ifPossible } from './auth/values/faults.ts';
 import { fail, findFault, pasteHint, print, readFlags, usage } from './cli.ts';
 import { formatRejection } from './errors.ts';
 import { serve } from './process.ts';
@@ -18,15 +19,10 @@ function readOrFail<Value>(read: () => Value): Value {
 }
 
 /** Returns the names of the variables that the process was started with, not those of `.env`; undefined if unknown. */
-function namesAtStart(): readonly string[] | undefined {
-  try {
-    return readFileSync('/proc/self/environ', 'utf8')
-      .split('\0')
-      .map((line) => line.replace(/=.*/s, ''));
-  } catch {
-    return undefined;
-  }
-}
+const namesAtStart = () =>
+  ifPossible(() => readFileSync('/proc/self/environ', 'utf8'))
+    ?.split('\0')
+    .map((line) => line.replace(/=.*/s, ''));
 
 const { engines, packageManager } = packageJson;
 if (!Bun.semver.satisfies(Bun.version, engines.bun))

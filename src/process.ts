@@ -3,7 +3,7 @@ import { isatty } from 'node:tty';
 import packageJson from '../package.json' with { type: 'json' };
 import { fail, formatAddress, print } from './cli.ts';
 import { renderBanner } from './dev/banner.ts';
-import { createServiceIssuer, keptOverReloads } from './dev/issuer.ts';
+import { keptOverReloads } from './dev/issuer.ts';
 import { createResponses } from './http/responses.ts';
 import { BoundedDestination } from './observe/destination.ts';
 import { escapeUnprintable } from './observe/escape.ts';
@@ -29,19 +29,12 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
     metricsPort === undefined ? undefined : listen(log, 'METRICS_PORT', metricsHost, metricsPort, only);
   for (const { message, ...warning } of settings.warnings) log.warn(warning, message);
   const options = settings.optionsAt(server.port ?? port);
-  const createIssuer = (scopes: () => readonly string[]) =>
-    createServiceIssuer(options.publicUrl ?? '', scopes, keptOverReloads.secrets);
-  const service = createService({
-    settings,
-    options,
-    log,
-    droppedLogLines: destination.droppedLines,
-    createIssuer: settings.issuer === 'development' ? createIssuer : undefined,
-  });
+  const { secrets } = keptOverReloads;
+  const service = createService({ settings, options, log, droppedLogLines: destination.droppedLines, secrets });
   const { developmentIssuer: issuer } = service;
   if (issuer) {
     // Not after a reload, which keeps the secrets.
-    if (!keptOverReloads.secrets)
+    if (!secrets)
       print(2, renderBanner(issuer, { hasDocumentation: settings.docs, hasColour: isatty(2) && hasColour }));
     keptOverReloads.secrets = issuer.secrets;
   }

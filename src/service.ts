@@ -1,7 +1,8 @@
 import { scopesOf } from 'protected-api';
 import { type CheckedOptions, createGuard, describeRejections, type Fetch, type Guard } from 'protected-api/guard';
-import type { DevelopmentIssuer } from 'protected-api/testing';
+import type { IssuerSecrets } from 'protected-api/testing';
 import { createApp } from './app.ts';
+import { createServiceIssuer } from './dev/issuer.ts';
 import { formatRejection } from './errors.ts';
 import { createCommonHeaders } from './http/responses.ts';
 import type { Log } from './observe/log.ts';
@@ -10,10 +11,10 @@ import { createObservation } from './observe/requests.ts';
 import { createTokenUrlFinder } from './openapi/token-endpoint.ts';
 import { RedisReplayStore } from './redis/replay-store.ts';
 import type { Readiness } from './routes/health.ts';
-import type { ProcessSettings } from './settings.ts';
+import type { Settings } from './settings.ts';
 
 export interface ServiceOptions {
-  readonly settings: Omit<ProcessSettings, 'port' | 'host'>;
+  readonly settings: Omit<Settings, 'optionsAt' | 'warnings' | 'port' | 'host'>;
   /** The options of the guard. */
   readonly options: CheckedOptions;
   readonly log: Log;
@@ -21,14 +22,14 @@ export interface ServiceOptions {
   readonly droppedLogLines: () => number;
   /** Fetches metadata and key sets; defaults to the global `fetch`. */
   readonly fetch?: Fetch;
-  /** Returns the development issuer, which can grant the scopes of the routes. */
-  readonly createIssuer?: ((scopes: () => readonly string[]) => DevelopmentIssuer) | undefined;
+  /** Those of an earlier development issuer; by default, it makes new ones. */
+  readonly secrets?: IssuerSecrets | undefined;
 }
 
 export type Service = ReturnType<typeof createService>;
 
 /** Returns the service without the process around it: no listener, no signal handlers. I/O begins with `start`. */
-export function createService({ settings, options, log, droppedLogLines, fetch, createIssuer }: ServiceOptions) {
+export function createService({ settings, options, log, droppedLogLines, fetch, secrets }: ServiceOptions) {
   const reasons = describeRejections(options, { scope: 'any' }).map(({ reason }) => reason);
   const url = options.dpop === 'off' ? undefined : settings.redisUrl;
   const metrics = settings.metricsPort === undefined ? undefined : createMetrics(reasons, url !== undefined);
@@ -38,7 +39,10 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
   // The events of Redis say more.
   const onReplayStoreEvent = replayStore ? () => {} : onStoreEvent;
   // Asked for when a token is requested: the application needs the guard, which needs the keys of the issuer.
-  const developmentIssuer = createIssuer?.(() => scopesOf(app.routes));
+  const developmentIssuer =
+    settings.issuer === 'development'
+      ? createServiceIssuer(options.publicUrl ?? '', () => scopesOf(app.routes), secrets)
+      : undefined;
   // Its keys are given, because whether this process reaches its own listener depends on the network.
   const keys = developmentIssuer && { ...developmentIssuer.options, jwksUri: undefined };
   const commonHeaders = createCommonHeaders(options, settings.corsAllowedHeaders);

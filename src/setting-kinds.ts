@@ -11,10 +11,8 @@ const rule = <Value, Default>(expected: string, fallback: Default, read: Read<Va
   expected,
   fallback,
   read,
-  /** Whether neither messages nor logs repeat the value. */
+  /** Whether messages do not repeat the value. Logs show no credentials of a URL in any case. */
   isSecret: false,
-  /** What logs show of a secret. */
-  mask: (_value: string) => '***',
 });
 /** A text that satisfies a condition. */
 export const text = (expected: string, isValid: (text: string) => boolean) =>

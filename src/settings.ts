@@ -1,6 +1,7 @@
 import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api/guard';
+import { quote } from './auth/values/describe-value.ts';
 import { settingOf } from './auth/values/text.ts';
-import { abbreviate, withoutCredentials } from './observe/escape.ts';
+import { withoutCredentials } from './observe/escape.ts';
 import { boolean, choice, headers, host, integer, text } from './setting-kinds.ts';
 import { type Environment, findWarnings, type SettingsWarning, unsatisfied, warnOfLate } from './settings-warnings.ts';
 
@@ -36,7 +37,6 @@ export const processRules = {
         new URL(value).port !== '0',
     ),
     isSecret: true,
-    mask: withoutCredentials,
   },
   /** Port to listen on: 0 to 65,535, where 0 takes any free port. Defaults to 3010. */
   port: integer(3010, 0, 65535),
@@ -96,7 +96,7 @@ export function readSettings(given: Environment, isDev: boolean, atStart?: reado
   const { host } = ofProcess.settings;
   if (isDevelopment && !isDev && !/^(?:localhost|::1|127(?:\.\d+){3})$/.test(host))
     problems.push(
-      `HOST must be a loopback address with the development issuer (--dev allows other addresses), got ${abbreviate(host)}`,
+      `HOST must be a loopback address with the development issuer (--dev allows other addresses), got ${quote(host)}`,
     );
   if (!isDevelopment && environment.NODE_TLS_REJECT_UNAUTHORIZED === '0')
     problems.push(
@@ -127,16 +127,12 @@ const trimmed = (environment: Environment): Environment =>
 /** Returns all settings as a log may show them: nothing of a secret, and of a URL neither credentials nor query. */
 export function withoutSecrets(options: CheckedOptions, settings: ProcessSettings): object {
   const secrets: readonly string[] = optionsFromEnvironment.secretOptions;
-  const ofProcess = Object.entries(processRules).map(([name, { isSecret, mask }]) => {
-    const value = settings[name as keyof ProcessRules];
-    return [name, isSecret && value !== undefined ? mask(String(value)) : value];
-  });
-  const shown = { ...options, ...Object.fromEntries(ofProcess) };
+  const ofProcess = Object.keys(processRules).map((name) => [name, settings[name as keyof ProcessRules]]);
   const show = (name: string, value: unknown) => {
     if (secrets.includes(name)) return '***';
     return typeof value === 'string' ? withoutCredentials(value) : value;
   };
-  return JSON.parse(JSON.stringify(shown, show));
+  return JSON.parse(JSON.stringify({ ...options, ...Object.fromEntries(ofProcess) }, show));
 }
 
 /** Returns the environment in which a guard trusts the development issuer at this origin. */
@@ -181,7 +177,7 @@ function readProcessSettings(environment: Environment, defaultHost: string) {
     if (!value || values[name] !== undefined) continue;
     // An env file of Docker is not a shell script.
     if (/^(["']).*\1$/s.test(value)) problems.push(`${variable} must not begin and end with quotes: remove them`);
-    else problems.push(`${variable} must be ${expected}, got ${abbreviate(isSecret ? '***' : value)}`);
+    else problems.push(`${variable} must be ${expected}, got ${quote(isSecret ? '***' : value)}`);
   }
   const { host = defaultHost, metricsHost = host } = values;
   return { problems, settings: { ...values, host, metricsHost } as ProcessSettings };

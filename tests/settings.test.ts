@@ -53,7 +53,7 @@ describe('readSettings()', () => {
     ['PORT', '"3010"', 'PORT must not begin and end with quotes: remove them'],
     ['REDIS_URL', "'redis://:hunter2@h'", 'REDIS_URL must not begin and end with quotes: remove them'],
     ['LOG_LEVEL', 'redis://:hunter2@h/0', 'LOG_LEVEL must be one of debug, info, warn, error, silent, got "***@h/0"'],
-    ['HOST', ` ${'/'.repeat(100_000)}`, `HOST must be a host name or an IP address, got "${'/'.repeat(64)}..."`],
+    ['HOST', ` ${'/'.repeat(100_000)}`, `HOST must be a host name or an IP address, got "${'/'.repeat(256)}"`],
   ])('reports %s of %j without what is secret or long', (setting, value, problem) =>
     expect(problemsOf({ ...good, [setting]: value })).toEqual([problem]),
   );

@@ -1,4 +1,5 @@
 import type { DevelopmentIssuer } from 'protected-api/testing';
+import { shellQuoted } from '../auth/values/text.ts';
 import { name, pagePath } from '../openapi/about.ts';
 
 /**
@@ -13,9 +14,9 @@ export function renderBanner(
   const origin = options.issuer.replace(/\/$/, '');
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
   const dim = (text: string) => text.replaceAll(/^:.*/gm, (line) => paint(2, line));
-  const link = (text: string, path: string) => `: ${paint(1, text)}  ${paint(36, quoteUrl(origin + path))}\n`;
+  const link = (text: string, path: string) => `: ${paint(1, text)}  ${paint(36, shellQuoted(origin + path))}\n`;
   const call = (path: string, token?: string) =>
-    `curl -iw '\\n\\n' ${quoteUrl(origin + path)}${token ? ` --oauth2-bearer $${token}` : ''}`;
+    `curl -iw '\\n\\n' ${shellQuoted(origin + path)}${token ? ` --oauth2-bearer $${token}` : ''}`;
 
   return `
 : Development mode: tokens come from the development issuer, which runs in this
@@ -36,6 +37,3 @@ ${call('/api/private-scoped', 'PLAIN')}
 ${hasDocumentation ? link('Documentation', pagePath) : ''}${link(name, '')}
 `;
 }
-
-/** `publicUrl` has no quotes, backslashes or control characters. The brackets of IPv6 are a pattern in zsh. */
-const quoteUrl = (url: string) => (/^[\w:/.%-]+$/.test(url) ? url : `'${url}'`);

@@ -1,4 +1,5 @@
 import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
+import { whenSettled } from '../auth/values/promises.ts';
 import { type CommonHeaders, createResponses } from './responses.ts';
 import { createRouteTable, sentPathOf } from './route-table.ts';
 
@@ -110,7 +111,7 @@ function withConnections(fetch: FetchHandler, isClosing: () => boolean): FetchHa
   const closeAtEnd = (response: Response) => (isClosing() ? close(response) : response);
   return (received) => {
     const isLast = received.method === 'CONNECT' || received.headers.has('transfer-encoding');
-    return whenResponded(fetch(withHttpUrl(received)), isLast ? close : closeAtEnd);
+    return whenSettled(fetch(withHttpUrl(received)), isLast ? close : closeAtEnd);
   };
 }
 
@@ -123,11 +124,6 @@ function withHttpUrl(request: Request): Request {
   if (url.startsWith('http:')) return request;
   if (url.startsWith('https:')) return new Request(`http${url.slice('https'.length)}`, request);
   return url.startsWith('/') ? new Request(`http://localhost${url}`, request) : request;
-}
-
-/** Does not defer a response that is already available. */
-export function whenResponded(response: Response | Promise<Response>, settle: (response: Response) => Response) {
-  return response instanceof Promise ? response.then(settle) : settle(response);
 }
 
 /** Whether the value of a handler is sent as JSON: a plain object or an array, not a Response, file or stream. */

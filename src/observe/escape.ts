@@ -10,15 +10,6 @@ export const escapeUnprintable = (text: string): string =>
     .map((line) => printable(line, Number.POSITIVE_INFINITY))
     .join('\n');
 
-/**
- * Returns a value of an operator in the form for messages: cut off, and without credentials and query, because it may
- * be in the wrong place, such as a URL with a password in `LOG_LEVEL`.
- */
-export function abbreviate(value: string, maxLength = 64): string {
-  const shown = value.replace(/^.*@/s, '***@').replace(/([?#]).*/s, '$1***');
-  return escapeUnprintable(JSON.stringify(shown.length > maxLength ? `${shown.slice(0, maxLength)}...` : shown));
-}
-
 /** Returns a URL without credentials and query, and any other text as it is. */
 export function withoutCredentials(text: string): string {
   return /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text.replace(/\/\/.*@/s, '//***@').replace(/[?#].*/s, '') : text;

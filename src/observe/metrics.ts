@@ -48,7 +48,7 @@ const fetchResults: Readonly<Record<FetchResult, 0>> = {
 export function createMetrics(reasons: readonly RefusalReason[], hasStore: boolean) {
   const register = createRegister();
   const { fetches, failures, ...read } = createSeries(register, hasStore);
-  const counts = createRequestCounts();
+  const counts = createRequestCounts(register);
   for (const outcome of ['accepted', ...reasons]) counts.expectOutcome(outcome);
   for (const failure of storeFailures) failures?.inc({ failure }, 0);
 
@@ -91,8 +91,7 @@ export function createMetrics(reasons: readonly RefusalReason[], hasStore: boole
       // Not by URL, which refuses some hosts.
       if (sentPathOf(url) !== '/metrics') return new Response(null, { status: 404 });
       readSources(sources);
-      const texts = await Promise.all([register, counts.toRegistry(requestSeries)].map((each) => each.metrics()));
-      return new Response(texts.join('\n'), { headers: { 'content-type': register.contentType } });
+      return new Response(await register.metrics(), { headers: { 'content-type': register.contentType } });
     },
   };
 }
@@ -110,20 +109,9 @@ function createRegister(): Registry {
   return register;
 }
 
-const named = (name: string, help: string) => ({ name: `protected_api_${name}`, help });
-
-const requestSeries = {
-  requests: named('http_requests_total', 'Requests, by route pattern and status.'),
-  durations: named('http_request_duration_seconds', 'Time from request to response, by route pattern.'),
-  outcomes: named(
-    'access_token_outcomes_total',
-    'Requests to protected routes, by outcome: accepted, or the reason for the rejection.',
-  ),
-};
-
 function createSeries(register: Registry, hasStore: boolean) {
   const kept = (name: string, help: string, ...labelNames: string[]) => {
-    return { ...named(name, help), labelNames, registers: [register] };
+    return { name: `protected_api_${name}`, help, labelNames, registers: [register] };
   };
   const results = 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.';
   const kinds = 'Failed attempts to connect to the replay store or to use it, by kind of failure.';

@@ -1,4 +1,4 @@
-import { AggregatorRegistry, type Registry } from 'prom-client';
+import type { Metric, Registry } from 'prom-client';
 
 /** Upper bounds of the duration buckets, from a cached token to a request that waits for the key set. */
 export const durationBoundsSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
@@ -13,8 +13,11 @@ interface RouteCounts {
 
 const increase = <Key>(counts: Map<Key, number>, key: Key, by = 1) => counts.set(key, (counts.get(key) ?? 0) + by);
 
-/** Counts what happens once a request, in plain numbers: prom-client hashes labels each time, a sixth of a request. */
-export function createRequestCounts() {
+/**
+ * Counts what happens once a request, in plain numbers: prom-client hashes labels each time, a sixth of a request.
+ * @param register gets the three metrics, whose values it reads at a scrape
+ */
+export function createRequestCounts(register: Registry) {
   const routes = new Map<string, RouteCounts>();
   const outcomes = new Map<string, number>();
 
@@ -25,6 +28,23 @@ export function createRequestCounts() {
     routes.set(route, counts);
     return counts;
   }
+
+  const add = (name: string, help: string, type: string, read: (name: string) => object[]) =>
+    // All that a registry reads of a metric.
+    register.registerMetric({ name, get: () => ({ name, help, type, values: read(name) }) } as unknown as Metric);
+  add('protected_api_http_requests_total', 'Requests, by route pattern and status.', 'counter', () =>
+    [...routes].flatMap(([route, { byStatus }]) =>
+      Array.from(byStatus, ([status, value]) => ({ labels: { route, status }, value })),
+    ),
+  );
+  const timed = 'Time from request to response, by route pattern.';
+  add('protected_api_http_request_duration_seconds', timed, 'histogram', (name) =>
+    [...routes].flatMap(([route, counts]) => histogramValues(name, route, counts)),
+  );
+  const ended = 'Requests to protected routes, by outcome: accepted, or the reason for the rejection.';
+  add('protected_api_access_token_outcomes_total', ended, 'counter', () =>
+    Array.from(outcomes, ([outcome, value]) => ({ labels: { outcome }, value })),
+  );
 
   return {
     /** Makes a status of a route start at 0. */
@@ -39,22 +59,6 @@ export function createRequestCounts() {
       while (seconds > (durationBoundsSeconds[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
       counts.buckets[bucket] = (counts.buckets[bucket] ?? 0) + 1;
       if (outcome !== undefined) increase(outcomes, outcome);
-    },
-    /** Returns a registry of three metrics with these names and texts. */
-    toRegistry(described: Readonly<Record<'requests' | 'durations' | 'outcomes', { name: string; help: string }>>) {
-      const { requests, durations } = described;
-      const all = [...routes];
-      const requestValues = all.flatMap(([route, { byStatus }]) =>
-        Array.from(byStatus, ([status, value]) => ({ labels: { route, status }, value })),
-      );
-      const durationValues = all.flatMap(([route, counts]) => histogramValues(durations.name, route, counts));
-      const outcomeValues = Array.from(outcomes, ([outcome, value]) => ({ labels: { outcome }, value }));
-      const metrics = [
-        { ...requests, type: 'counter', values: requestValues, aggregator: 'sum' },
-        { ...durations, type: 'histogram', values: durationValues, aggregator: 'sum' },
-        { ...described.outcomes, type: 'counter', values: outcomeValues, aggregator: 'sum' },
-      ];
-      return AggregatorRegistry.aggregate([metrics]) as Registry;
     },
   };
 }

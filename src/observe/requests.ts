@@ -1,5 +1,6 @@
 import type { Claims, KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api/guard';
-import { type FetchHandler, type RouteOf, whenResponded } from '../http/plugin.ts';
+import { whenSettled } from '../auth/values/promises.ts';
+import type { FetchHandler, RouteOf } from '../http/plugin.ts';
 import type { StoreEvent } from '../redis/store-failure.ts';
 import { createRefusalHints, logKeySetEvent, logStoreEvent } from './guard-log.ts';
 import type { Log } from './log.ts';
@@ -70,7 +71,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
         const requestId = cleanRequestId(givenId) || (isLogged ? crypto.randomUUID() : undefined);
         if (isLogged && requestId) madeIds.set(request, requestId);
         const startedAtMs = performance.now();
-        return whenResponded(fetch(request), (response) => {
+        return whenSettled(fetch(request), (response) => {
           const durationMs = performance.now() - startedAtMs;
           if (requestId) {
             response.headers.set('X-Request-Id', requestId);

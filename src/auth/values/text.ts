@@ -8,6 +8,9 @@ export function printable(text: string, maxLength = 256): string {
 export const isPlainWord = (value: unknown): value is string =>
   typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
 
+/** The brackets of IPv6 are a pattern in zsh. What is quoted has no quotes: URLs may not, other text is encoded. */
+export const shellQuoted = (text: string) => (/^[\w:/.%=-]+$/.test(text) ? text : `'${text.replaceAll("'", '%27')}'`);
+
 /** Returns the name of the setting for an option: `JWKS_MAX_AGE_SECONDS` for `jwksMaxAgeSeconds`. */
 export const settingOf = (option: string) => option.replace(/[A-Z]/g, '_$&').toUpperCase();
 
