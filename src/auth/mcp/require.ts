@@ -11,9 +11,9 @@ type RoutedRequest = IncomingRequest & { readonly route?: unknown; readonly body
 /**
  * Returns middleware for Express, Connect and Polka that protects an MCP server as `protectMcp` does: it serves the
  * metadata, and responds to requests to the endpoint that are not accepted. For accepted ones, it sets `req.auth`,
- * which the SDK 1.x hands to tools, and `req.body`, the message; and `authOf(req)` works. A path below the endpoint's,
- * which would reach a handler that is mounted, is a 404, and on a route any other path is. Otherwise, a request for
- * another path is passed on.
+ * which the SDK 1.x hands to tools, and `req.body`, the message; and `authOf(req)` works. What is below the endpoint's
+ * path is the endpoint too, because it reaches a handler that is mounted. A request for any other path is passed on, or
+ * on a route is a 404.
  * @example
  * app.use(requireMcp(guard, { tools: { 'add-note': 'notes:write' } }));
  * app.post('/mcp', (req, res) => handle(req, res, req.body));
@@ -23,8 +23,8 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
   const { decide, resource } = createMcpEndpoint(guard, options);
   const endpoint = lenientPath(resource);
   // Connect has `/mcp.x` below the mount `/mcp`. Below the root is everything.
-  const isBelow = (path: string) =>
-    endpoint !== '' && path.startsWith(endpoint) && /[/.]/.test(path.charAt(endpoint.length));
+  const isWithin = (path: string) =>
+    path === endpoint || (endpoint !== '' && path.startsWith(endpoint) && /[/.]/.test(path.charAt(endpoint.length)));
 
   /** Returns whether the request is passed on. */
   async function respond(incoming: RoutedRequest, response: OutgoingResponse): Promise<boolean> {
@@ -33,7 +33,7 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
     const paths = [request.url, String(incoming.url)].map(lenientPath);
     const result = await decide({
       request,
-      isEndpoint: paths.includes(endpoint),
+      isEndpoint: paths.some(isWithin),
       host: request.headers.get('host') ?? request.headers.get(':authority'),
       check: (requirements) => authenticate(guard, incoming, requirements, false),
       body: () => bodyOf(incoming),
@@ -46,7 +46,7 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
       if (whenExpired) response.once('close', whenExpired(endOf(response)));
       return true;
     }
-    if (!result && !paths.some(isBelow) && incoming.route === undefined) return true;
+    if (!result && incoming.route === undefined) return true;
     // Otherwise, what is left of a long body would stay in the connection.
     incoming.resume();
     await sendReturned(result ?? new Response('Not found', { status: 404 }), response);

@@ -108,11 +108,14 @@ const mounts: readonly (readonly [name: string, app: () => RequestListener, path
   ['a router that decodes paths', () => connect().use(protect).use(serveMcp), ['/%6dcp%2Fx', '//mcp/x']],
 ];
 
-test.each(mounts)('requireMcp() before a mount of %s refuses the paths below it', async (_, app, paths) => {
+test.each(mounts)('requireMcp() before a mount of %s checks the paths below it', async (_, app, paths) => {
   const token = `Authorization: Bearer ${await issuer.token()}`;
-  for (const path of paths)
-    for (const headers of [[], [token]])
-      expect([path, (await rawPost(app(), path, headers)).status]).toEqual([path, 404]);
+  for (const path of paths) {
+    expect([path, (await rawPost(app(), path)).status]).toEqual([path, 401]);
+    expect([path, (await rawPost(app(), path, [token])).status]).toEqual([path, 400]);
+    const reached = await rawPost(app(), path, [token, `Content-Length: ${body.length}`, '', body]);
+    expect([path, await reached.text()]).toEqual([path, 'reached']);
+  }
 });
 
 /** Sends a target as it is: `fetch` would resolve it. */
