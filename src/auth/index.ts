@@ -14,4 +14,3 @@ export {
   guardResponses,
   scopeResponses,
 } from './openapi/responses.ts';
-export type { MisspeltRequirements, PluginSettings, RequirementContext, RouteRequirements } from './types.ts';

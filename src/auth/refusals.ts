@@ -1,34 +1,47 @@
-import type { CheckedOptions, RefusalDescription, RefusalReason } from './types.ts';
+/** What `formatRejection` gets: what a client gets by default, and the internal reason. */
+export interface RefusalDescription {
+  /** The internal reason, which `onRefused` gets, but for `method_not_allowed` of the metadata. */
+  readonly reason: RefusalReason | 'method_not_allowed';
+  /** The status that a client gets by default. */
+  readonly status: 400 | 401 | 403 | 503 | 405;
+  /**
+   * The body has it by default (RFC 6749 §5.2), and the challenge, unless there were no credentials (RFC 6750 §3.1).
+   */
+  readonly error:
+    | 'missing_token'
+    | 'invalid_request'
+    | 'invalid_token'
+    | 'invalid_dpop_proof'
+    | 'use_dpop_nonce'
+    | 'insufficient_user_authentication'
+    | 'insufficient_scope'
+    | 'access_denied'
+    | 'temporarily_unavailable';
+  /** A constant sentence, without parts of the token. */
+  readonly description: string;
+}
+
+/** What the options of a guard can enable, and a reason can need. */
+export type Feature =
+  | ('bearer' | 'dpop' | 'dpopOnly' | 'nonces' | 'certificates' | 'binding')
+  | ('schema' | 'revocation' | 'introspection' | 'issuerLookup' | 'maxTokenAge');
 
 /** What a client gets for a refusal by default. */
 interface RefusalDetails extends Omit<RefusalDescription, 'reason'> {
-  /** Whether the options of a guard allow it. Always, if undefined. */
-  readonly when?: ((options: CheckedOptions) => boolean) | undefined;
+  readonly status: 400 | 401 | 403 | 503;
+  /** What the guard must have. Undefined for a reason of every guard. */
+  readonly needs: Feature | undefined;
 }
 
-const withNonces = (options: CheckedOptions) => withDpop(options) && options.dpopNonceSecret !== undefined;
-const withDpopOnly = ({ dpop }: CheckedOptions) => dpop === 'required';
-const withRevocation = ({ isRevoked }: CheckedOptions) => isRevoked !== undefined;
-const withIssuerLookup = ({ issuer }: CheckedOptions) => typeof issuer === 'function';
-const withIntrospection = ({ issuer, introspect }: CheckedOptions) =>
-  introspect !== undefined ||
-  (typeof issuer !== 'function' && issuer.some((each) => typeof each === 'object' && each.introspect));
-const withMaxAge = ({ maxTokenAgeSeconds }: CheckedOptions) => maxTokenAgeSeconds !== undefined;
-const withSchema = ({ claims }: CheckedOptions) => claims !== undefined;
-const withDpop = ({ dpop }: CheckedOptions) => dpop !== 'off';
-const withBearer = ({ dpop }: CheckedOptions) => dpop !== 'required';
-const withBoundTokens = (options: CheckedOptions) => withDpop(options) || withCertificates(options);
-const withCertificates = ({ clientCertificate }: CheckedOptions) => clientCertificate !== undefined;
-
 const refusal =
-  (status: RefusalDetails['status'], error: RefusalDetails['error'], usually?: RefusalDetails['when']) =>
-  (description: string, when = usually): RefusalDetails => ({ status, error, description, when });
+  (status: RefusalDetails['status'], error: RefusalDetails['error'], usually?: Feature) =>
+  (description: string, needs = usually): RefusalDetails => ({ status, error, description, needs });
 
 const missingToken = refusal(401, 'missing_token');
 const invalidRequest = refusal(400, 'invalid_request');
 const invalidToken = refusal(401, 'invalid_token');
-const invalidProof = refusal(401, 'invalid_dpop_proof', withDpop);
-const useNonce = refusal(401, 'use_dpop_nonce', withNonces);
+const invalidProof = refusal(401, 'invalid_dpop_proof', 'dpop');
+const useNonce = refusal(401, 'use_dpop_nonce', 'nonces');
 const insufficientLogin = refusal(401, 'insufficient_user_authentication');
 const insufficientScope = refusal(403, 'insufficient_scope');
 const accessDenied = refusal(403, 'access_denied');
@@ -38,11 +51,11 @@ const unavailable = refusal(503, 'temporarily_unavailable');
  * Every reason to reject a request, for logs and metrics. Clients get the error and a constant description, so
  * responses never contain parts of a token, a key or an exception.
  */
-export const refusals: Readonly<Record<RefusalReason, RefusalDetails>> = {
+export const refusals = {
   credentials_missing: missingToken('Authorization header is expected'),
-  scheme_unsupported: missingToken('Authorization header must start with Bearer', withBearer),
-  scheme_not_dpop: missingToken('Authorization header must start with DPoP', withDpopOnly),
-  dpop_required: invalidToken('Token must be sent with the scheme DPoP and a proof', withDpopOnly),
+  scheme_unsupported: missingToken('Authorization header must start with Bearer', 'bearer'),
+  scheme_not_dpop: missingToken('Authorization header must start with DPoP', 'dpopOnly'),
+  dpop_required: invalidToken('Token must be sent with the scheme DPoP and a proof', 'dpopOnly'),
   credentials_malformed: invalidRequest('Authorization header must be a scheme followed by one token'),
   token_oversized: invalidToken('Token is longer than 8192 characters'),
   token_opaque: invalidToken('Token is opaque, not a JWT: request a token for the audience of this API'),
@@ -62,27 +75,24 @@ export const refusals: Readonly<Record<RefusalReason, RefusalDetails>> = {
   required_claim_mismatch: invalidToken('Incorrect claims: a required claim is missing or has another value'),
   token_not_yet_valid: invalidToken('Token is not valid yet'),
   token_expired: invalidToken('Token is expired'),
-  token_too_old: invalidToken('Token was issued too long ago, or its iat is missing or ahead of time', withMaxAge),
+  token_too_old: invalidToken('Token was issued too long ago, or its iat is missing or ahead of time', 'maxTokenAge'),
   token_bound: invalidToken(
     'Token is bound to a key or certificate and cannot be used as a plain Bearer token',
-    withBearer,
+    'bearer',
   ),
-  token_key_bound: invalidToken('Token is bound to a key: send it with the scheme DPoP and a proof', withDpop),
-  certificate_missing: invalidToken('Token is bound to a certificate, but the request has none', withCertificates),
+  token_key_bound: invalidToken('Token is bound to a key: send it with the scheme DPoP and a proof', 'dpop'),
+  certificate_missing: invalidToken('Token is bound to a certificate, but the request has none', 'certificates'),
   certificate_unreadable: invalidToken(
     'Token is bound to a certificate, and that of the request cannot be read',
-    withCertificates,
+    'certificates',
   ),
   certificate_mismatch: invalidToken(
     "Token is bound to another certificate, not to this request's certificate",
-    withCertificates,
+    'certificates',
   ),
-  token_certificate_bound: invalidToken(
-    'Token is bound to a certificate and cannot be used with a DPoP proof',
-    withDpop,
-  ),
-  token_confirmation_unsupported: invalidToken('Token is bound in a way that is not supported', withBoundTokens),
-  token_unbound: invalidToken('Token is not bound to a key and cannot be used with a DPoP proof', withDpop),
+  token_certificate_bound: invalidToken('Token is bound to a certificate and cannot be used with a DPoP proof', 'dpop'),
+  token_confirmation_unsupported: invalidToken('Token is bound in a way that is not supported', 'binding'),
+  token_unbound: invalidToken('Token is not bound to a key and cannot be used with a DPoP proof', 'dpop'),
   proof_missing: invalidProof('DPoP header is missing'),
   proof_repeated: invalidProof('Request must have one DPoP header with one proof'),
   proof_oversized: invalidProof('Proof is longer than 4096 characters'),
@@ -100,21 +110,27 @@ export const refusals: Readonly<Record<RefusalReason, RefusalDetails>> = {
   proof_nonce_missing: useNonce('Proof must have the nonce of the DPoP-Nonce header'),
   proof_nonce_stale: useNonce('Proof nonce is old or unknown: use that of the DPoP-Nonce header'),
   proof_replayed: invalidProof('Proof has already been used'),
-  proof_key_mismatch: invalidToken('Token is bound to another key, not to the key that signed the proof', withDpop),
-  claims_unexpected: invalidToken('Incorrect claims: a claim does not match the schema of this API', withSchema),
-  token_revoked: invalidToken('Token is revoked', withRevocation),
-  token_inactive: invalidToken('Token is not active', withIntrospection),
+  proof_key_mismatch: invalidToken('Token is bound to another key, not to the key that signed the proof', 'dpop'),
+  claims_unexpected: invalidToken('Incorrect claims: a claim does not match the schema of this API', 'schema'),
+  token_revoked: invalidToken('Token is revoked', 'revocation'),
+  token_inactive: invalidToken('Token is not active', 'introspection'),
   authentication_insufficient: insufficientLogin(
     'This resource requires a stronger or more recent authentication of the user',
   ),
   scope_insufficient: insufficientScope('Token does not have the scope that this resource requires'),
   access_denied: accessDenied('This token may not make this request'),
-  revocation_unavailable: unavailable('Revocation checks are currently unavailable', withRevocation),
-  introspection_unavailable: unavailable('Token introspection is currently unavailable', withIntrospection),
-  replay_unknown: unavailable('Replay detection is currently unavailable', withDpop),
-  issuer_unavailable: unavailable('Issuers cannot be looked up at the moment', withIssuerLookup),
+  revocation_unavailable: unavailable('Revocation checks are currently unavailable', 'revocation'),
+  introspection_unavailable: unavailable('Token introspection is currently unavailable', 'introspection'),
+  replay_unknown: unavailable('Replay detection is currently unavailable', 'dpop'),
+  issuer_unavailable: unavailable('Issuers cannot be looked up at the moment', 'issuerLookup'),
   keys_unavailable: unavailable('Signing keys are currently unavailable'),
-};
+} as const;
+
+/**
+ * The internal reason of a rejection, for logs and metrics.
+ * @useDeclaredType
+ */
+export type RefusalReason = keyof typeof refusals;
 
 /** A decision to reject a request. It is a value, which is returned and never thrown. */
 export class Refusal {

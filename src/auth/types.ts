@@ -2,22 +2,15 @@
  * The API on one page: options, requirements, authentications, events, stores. Rooms pick their types from here. This
  * file says what values mean and which bounds they have. It does not say how they are checked: options/ does.
  */
+import type { RefusalDescription, RefusalReason } from './refusals.ts';
 
-/** A signature algorithm. All of them are asymmetric. */
-export type Algorithm = ProofAlgorithm | 'ML-DSA-44' | 'ML-DSA-65' | 'ML-DSA-87';
+export type { RefusalDescription, RefusalReason };
 
 /** An algorithm with which a DPoP proof can be signed. */
-export type ProofAlgorithm =
-  | 'ES256'
-  | 'ES384'
-  | 'ES512'
-  | 'RS256'
-  | 'RS384'
-  | 'RS512'
-  | 'PS256'
-  | 'PS384'
-  | 'PS512'
-  | 'EdDSA';
+export type ProofAlgorithm = `${'ES' | 'RS' | 'PS'}${256 | 384 | 512}` | 'EdDSA';
+
+/** A signature algorithm. All of them are asymmetric. */
+export type Algorithm = ProofAlgorithm | `ML-DSA-${44 | 65 | 87}`;
 
 /** `at+jwt` requires a token that says in `typ` that it is an access token (RFC 9068 §4). */
 export type TokenType = 'jwt' | 'at+jwt';
@@ -563,91 +556,6 @@ export interface Guard<AcceptedClaims extends object = Claims> extends KnownGuar
   reload(issuer?: string): Promise<GuardState>;
   /** Returns the state of the keys and the token cache. */
   state(): GuardState;
-}
-
-/** The internal reason of a rejection, for logs and metrics. */
-export type RefusalReason =
-  | 'credentials_missing'
-  | 'scheme_unsupported'
-  | 'scheme_not_dpop'
-  | 'dpop_required'
-  | 'credentials_malformed'
-  | 'token_oversized'
-  | 'token_opaque'
-  | 'token_encrypted'
-  | 'token_malformed'
-  | 'algorithm_unsupported'
-  | 'key_id_missing'
-  | 'critical_header'
-  | 'type_unsupported'
-  | 'key_unknown'
-  | 'signature_invalid'
-  | 'claims_malformed'
-  | 'issuer_mismatch'
-  | 'audience_mismatch'
-  | 'required_claim_mismatch'
-  | 'token_not_yet_valid'
-  | 'token_expired'
-  | 'token_too_old'
-  | 'token_bound'
-  | 'token_key_bound'
-  | 'certificate_missing'
-  | 'certificate_unreadable'
-  | 'certificate_mismatch'
-  | 'token_certificate_bound'
-  | 'token_confirmation_unsupported'
-  | 'token_unbound'
-  | 'proof_missing'
-  | 'proof_repeated'
-  | 'proof_oversized'
-  | 'proof_malformed'
-  | 'proof_type'
-  | 'proof_algorithm'
-  | 'proof_critical_header'
-  | 'proof_key'
-  | 'proof_method'
-  | 'proof_url'
-  | 'proof_time'
-  | 'proof_token_hash'
-  | 'proof_id'
-  | 'proof_signature'
-  | 'proof_nonce_missing'
-  | 'proof_nonce_stale'
-  | 'proof_replayed'
-  | 'proof_key_mismatch'
-  | 'claims_unexpected'
-  | 'token_revoked'
-  | 'token_inactive'
-  | 'authentication_insufficient'
-  | 'scope_insufficient'
-  | 'access_denied'
-  | 'revocation_unavailable'
-  | 'introspection_unavailable'
-  | 'replay_unknown'
-  | 'issuer_unavailable'
-  | 'keys_unavailable';
-
-/** What `formatRejection` gets: what a client gets by default, and the internal reason. */
-export interface RefusalDescription {
-  /** The internal reason, which `onRefused` gets, but for `method_not_allowed` of the metadata. */
-  readonly reason: RefusalReason | 'method_not_allowed';
-  /** The status that a client gets by default. */
-  readonly status: 400 | 401 | 403 | 503 | 405;
-  /**
-   * The body has it by default (RFC 6749 §5.2), and the challenge, unless there were no credentials (RFC 6750 §3.1).
-   */
-  readonly error:
-    | 'missing_token'
-    | 'invalid_request'
-    | 'invalid_token'
-    | 'invalid_dpop_proof'
-    | 'use_dpop_nonce'
-    | 'insufficient_user_authentication'
-    | 'insufficient_scope'
-    | 'access_denied'
-    | 'temporarily_unavailable';
-  /** A constant sentence, without parts of the token. */
-  readonly description: string;
 }
 
 /** What a rejection has instead of the defaults. The body is sent as JSON, or as text with its media type. */

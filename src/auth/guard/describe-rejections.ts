@@ -1,5 +1,6 @@
-import { Refusal, refusals } from '../refusals.ts';
-import type { Guard, GuardOptions, RefusalDescription, RefusalReason, Requirements } from '../types.ts';
+import { optionsByIssuer } from '../options/issuers.ts';
+import { type Feature, Refusal, refusals } from '../refusals.ts';
+import type { CheckedOptions, Guard, GuardOptions, RefusalDescription, RefusalReason, Requirements } from '../types.ts';
 import { createGuardCore, type GuardCore } from './core.ts';
 import { coreOf } from './guard.ts';
 import { rejectionHeaders } from './rejection.ts';
@@ -30,6 +31,20 @@ export function describeRejections(given: GuardOptions | Guard, requirements: Re
   return rejectionsOf(core, challenge).filter(({ reason }) => reason !== 'access_denied');
 }
 
+const isEnabled: Readonly<Record<Feature, (options: CheckedOptions) => boolean>> = {
+  bearer: ({ dpop }) => dpop !== 'required',
+  dpop: ({ dpop }) => dpop !== 'off',
+  dpopOnly: ({ dpop }) => dpop === 'required',
+  nonces: ({ dpop, dpopNonceSecret }) => dpop !== 'off' && dpopNonceSecret !== undefined,
+  certificates: ({ clientCertificate }) => clientCertificate !== undefined,
+  binding: ({ dpop, clientCertificate }) => dpop !== 'off' || clientCertificate !== undefined,
+  schema: ({ claims }) => claims !== undefined,
+  revocation: ({ isRevoked }) => isRevoked !== undefined,
+  introspection: (options) => [options, ...optionsByIssuer(options).values()].some(({ introspect }) => introspect),
+  issuerLookup: ({ issuer }) => typeof issuer === 'function',
+  maxTokenAge: ({ maxTokenAgeSeconds }) => maxTokenAgeSeconds !== undefined,
+};
+
 /** Returns every rejection on a route with this challenge, and that by `authorize`. */
 export function rejectionsOf(
   { options, prepared }: GuardCore,
@@ -40,9 +55,10 @@ export function rejectionsOf(
   if (!isScoped && !options.requireScope) withoutCause.add('scope_insufficient');
   if (challenge.acrValues === undefined && challenge.maxAge === undefined)
     withoutCause.add('authentication_insufficient');
-  const reasons = (Object.keys(refusals) as RefusalReason[]).filter(
-    (reason) => (refusals[reason].when?.(options) ?? true) && !withoutCause.has(reason),
-  );
+  const reasons = (Object.keys(refusals) as RefusalReason[]).filter((reason) => {
+    const { needs } = refusals[reason];
+    return !withoutCause.has(reason) && (needs === undefined || isEnabled[needs](options));
+  });
   return reasons.map((reason) => {
     const { error, description } = refusals[reason];
     const { status, contentType, text, isJson } = prepared[reason];
