@@ -658,6 +658,7 @@ export type FetchFailure =
 
 /** The details of a failed fetch. Text that an issuer chose is shortened and escaped. */
 export interface FetchFault {
+  /** What is wrong. */
   readonly failure: FetchFailure;
   /** The URL that was fetched, without credentials, query and fragment. */
   readonly address: string | undefined;
