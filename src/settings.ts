@@ -1,8 +1,18 @@
 import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api/guard';
 import { quote } from './auth/values/describe-value.ts';
+import {
+  boolean,
+  choice,
+  type DefaultedRule,
+  integer,
+  list,
+  type OptionRule,
+  text,
+  withDefault,
+} from './auth/values/option-kinds.ts';
+import { describeSetting, readSetting } from './auth/values/setting.ts';
 import { settingOf } from './auth/values/text.ts';
 import { withoutCredentials } from './observe/escape.ts';
-import { boolean, choice, headers, host, integer, text } from './setting-kinds.ts';
 import { type Environment, findWarnings, type SettingsWarning, unsatisfied, warnOfLate } from './settings-warnings.ts';
 
 /** The settings of the service, read once at the start. */
@@ -22,6 +32,8 @@ export class SettingsError extends Error {
   }
 }
 
+const host = () => text('a host name or an IP address', (value) => /^[\w.:-]+$/.test(value));
+
 /** The settings of the process, beside those of the guard. `docs/settings.md` is generated from the comments. */
 export const processRules = {
   /**
@@ -39,16 +51,18 @@ export const processRules = {
     isSecret: true,
   },
   /** Port to listen on: 0 to 65,535, where 0 takes any free port. Defaults to 3010. */
-  port: integer(3010, 0, 65535),
+  port: withDefault(integer(0, 65535), 3010),
   /**
    * IP address or host name to listen on. With the development issuer, the default is `127.0.0.1`, and an address other
    * than loopback is accepted only with the flag `--dev`.
    */
   host: host(),
   /** Further request headers that pages of other origins may send, such as `traceparent,X-Request-Id`. */
-  corsAllowedHeaders: headers('names of headers, separated by commas'),
+  corsAllowedHeaders: list('names of headers, separated by commas', (name) =>
+    /^[\w-]+$/.test(String(name)) ? String(name) : undefined,
+  ),
   /** How long an idle connection stays open: 10 to 255. Must be longer than in the proxy in front. Defaults to 75. */
-  idleTimeoutSeconds: integer(75, 10, 255),
+  idleTimeoutSeconds: withDefault(integer(10, 255), 75),
   /** Lets several processes share the port, one per core. Defaults to false. */
   reusePort: boolean(false),
   /** Serves the OpenAPI document and its page. Defaults to true. */
@@ -56,7 +70,7 @@ export const processRules = {
   /**
    * Port of a separate listener for Prometheus metrics at `/metrics`: 0 to 65,535. Without it, no metrics are served.
    */
-  metricsPort: integer(undefined, 0, 65535),
+  metricsPort: integer(0, 65535),
   /** IP address or host name on which metrics are served. Defaults to the value of `HOST`. */
   metricsHost: host(),
   /**
@@ -65,17 +79,17 @@ export const processRules = {
    */
   logLevel: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info'),
   /** After SIGTERM, how long requests are still accepted while `/readyz` returns 503: 0 to 3,600. Defaults to 0. */
-  shutdownDelaySeconds: integer(0, 0, 3600),
+  shutdownDelaySeconds: withDefault(integer(0, 3600), 0),
   /** After `SHUTDOWN_DELAY_SECONDS`, how long requests in flight may take to finish: 0 to 3,600. Defaults to 8. */
-  shutdownTimeoutSeconds: integer(8, 0, 3600),
+  shutdownTimeoutSeconds: withDefault(integer(0, 3600), 8),
 } as const;
 
 type ProcessRules = typeof processRules;
 
 export type ProcessSettings = {
   readonly [Name in keyof ProcessRules]:
-    | Exclude<ReturnType<ProcessRules[Name]['read']>, undefined>
-    | ProcessRules[Name]['fallback'];
+    | NonNullable<ReturnType<ProcessRules[Name]['read']>>
+    | (ProcessRules[Name] extends DefaultedRule<unknown> ? never : undefined);
 } & { readonly host: string; readonly metricsHost: string };
 
 /**
@@ -170,14 +184,11 @@ export function readAddress({ HOST, PORT }: Environment): Pick<ProcessSettings, 
 function readProcessSettings(environment: Environment, defaultHost: string) {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const [name, { read, fallback, expected, isSecret }] of Object.entries(processRules)) {
-    const variable = settingOf(name);
-    const value = environment[variable];
-    values[name] = value ? read(value) : fallback;
-    if (!value || values[name] !== undefined) continue;
-    // An env file of Docker is not a shell script.
-    if (/^(["']).*\1$/s.test(value)) problems.push(`${variable} must not begin and end with quotes: remove them`);
-    else problems.push(`${variable} must be ${expected}, got ${quote(isSecret ? '***' : value)}`);
+  for (const [name, rule] of Object.entries<OptionRule>(processRules)) {
+    const value = environment[settingOf(name)];
+    values[name] = value ? rule.read(readSetting(rule.kind, value)) : rule.fallback;
+    if (value && values[name] === undefined)
+      problems.push(describeSetting(settingOf(name), value, rule, rule.isSecret));
   }
   const { host = defaultHost, metricsHost = host } = values;
   return { problems, settings: { ...values, host, metricsHost } as ProcessSettings };

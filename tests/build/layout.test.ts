@@ -113,7 +113,7 @@ describe('forbiddenImports() finds', () => {
     [
       'a room of the package that the service does not share',
       'settings.ts',
-      "import { x } from './auth/options/kinds.ts';",
+      "import { x } from './auth/options/rules.ts';",
     ],
     ['a shared room of the guard in the probe', 'probe/values/url.ts', "import { x } from '../../auth/values/url.ts';"],
     ['the service in the package', 'auth/guard/core.ts', "import { x } from '../../settings.ts';"],

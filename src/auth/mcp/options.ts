@@ -1,8 +1,8 @@
 import { coreOf } from '../guard/guard.ts';
-import { boolean, code, integer, list, type OptionRule, withDefault } from '../options/kinds.ts';
 import type { FixedScope, Guard } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
 import { isJsonObject, isText, type Members, namesIn } from '../values/json.ts';
+import { boolean, code, integer, list, type OptionRule, withDefault } from '../values/option-kinds.ts';
 import { describeUnknown } from '../values/spelling.ts';
 import { isLoopbackHost, parseUrl } from '../values/url.ts';
 

@@ -3,10 +3,10 @@ import { canonicalUrl } from '../proof/normalize-url.ts';
 import type { CheckedOptions, GuardOptions } from '../types.ts';
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
+import type { Wording } from '../values/option-kinds.ts';
 import { describeUnknown } from '../values/spelling.ts';
 import { isSecureUrl } from '../values/url.ts';
 import { hasNoTenant, identifierOf, isDiscoverable, listedIssuers, optionsByIssuer } from './issuers.ts';
-import type { Wording } from './kinds.ts';
 import { anHttpsUrl, optionRules } from './rules.ts';
 
 /*

@@ -1,11 +1,9 @@
 import type { CheckedOptions, EnvironmentError } from '../types.ts';
-import { quote } from '../values/describe-value.ts';
-import { groupBy } from '../values/group-by.ts';
 import { isOwnEnvironment, mayReadVariable } from '../values/permission.ts';
+import { describeSetting, readSetting } from '../values/setting.ts';
 import { settingOf } from '../values/text.ts';
-import { isRequired, type OptionProblem, readOptions } from './check-options.ts';
+import { isRequired, readOptions } from './check-options.ts';
 import type { listedIssuers } from './issuers.ts';
-import type { OptionKind } from './kinds.ts';
 import { optionRules } from './rules.ts';
 
 /*
@@ -41,11 +39,14 @@ function readEnvironment(environment: object): EnvironmentOptions {
   const readable = readableSettings(environment);
   for (const { name, kind } of readable) {
     const value = readValue(environment, name);
-    if (value !== undefined && value !== '') given[name] = typeof value === 'string' ? parse(kind, value) : value;
+    if (value !== undefined && value !== '') given[name] = typeof value === 'string' ? readSetting(kind, value) : value;
   }
   const { checked, problems } = readOptions(given);
   if (problems.length === 0) return checked as EnvironmentOptions;
-  const lines = problems.map((problem) => describeSetting(problem, readValue(environment, problem.name)));
+  const lines = problems.map((problem) => {
+    const { name } = problem;
+    return describeSetting(settingOf(name), readValue(environment, name), problem, optionRules[name].isSecret);
+  });
   const message = `Cannot read settings:\n${lines.map((line) => `  ${line}`).join('\n')}`;
   throw Object.assign(new TypeError(message), { problems: lines }) satisfies EnvironmentError;
 }
@@ -65,46 +66,4 @@ function readableSettings(environment: object): typeof settings {
 function readValue(environment: object, name: string): unknown {
   const value: unknown = Reflect.get(environment, settingOf(name));
   return typeof value === 'string' ? value.trim() : value;
-}
-
-function describeSetting({ name, expected, fault, required, advice }: OptionProblem, value: unknown): string {
-  const setting = settingOf(name);
-  if (!value) return required === undefined ? `${setting} must be ${expected}` : `${setting} is required: ${required}`;
-  if (isQuoted(value)) return `${setting} must not begin and end with quotes: remove them`;
-  const found = quote(optionRules[name].isSecret ? '***' : String(value));
-  return `${setting} ${fault ?? `must be ${expected}`}, got ${found}${advice === undefined ? '' : `. ${advice}`}`;
-}
-
-/** Files for `docker run --env-file` keep quotes, which no setting can begin and end with. */
-const isQuoted = (value: unknown) => /^(["']).*\1$/s.test(String(value));
-
-/** Returns the value of an option. A text that is not of its kind becomes a value that fails validation. */
-function parse(kind: OptionKind, text: string): unknown {
-  if (isQuoted(text)) return null;
-  switch (kind) {
-    case 'integer':
-      return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-    case 'boolean':
-      return text === 'true' || (text === 'false' ? false : text);
-    case 'list':
-      return text.split(',').map((member) => member.trim());
-    case 'pairs':
-      return readPairs(text);
-    default:
-      return text;
-  }
-}
-
-/**
- * Returns the values of each name. What is not `name=value` becomes a value that fails validation, as does a backslash
- * before anything but a comma or a backslash.
- */
-function readPairs(text: string): object {
-  // A comma separates pairs unless a backslash escapes it: then an odd number of them comes before it.
-  const pairs = text.split(/(?<=(?<!\\)(?:\\\\)*),/).map((pair) => {
-    const [, name = '', value] = /^([^=]+)=((?:[^\\]|\\[\\,])*)$/s.exec(pair.trim()) ?? [];
-    return { name: name.trim(), value: value?.trim().replace(/\\([\\,])/g, '$1') };
-  });
-  const groups = groupBy(pairs, ({ name }) => name);
-  return Object.fromEntries([...groups].map(([name, group]) => [name, group.map(({ value }) => value)]));
 }

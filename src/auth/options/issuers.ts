@@ -2,9 +2,9 @@ import { isTemplate, withCommonTenant } from '../keys/tenants.ts';
 import type { CheckedIssuer, CheckedOptions, FindIssuer, IssuerOptions, OwnName } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
+import type { OptionRule } from '../values/option-kinds.ts';
 import { isPlainWord } from '../values/text.ts';
 import { isSecureUrl } from '../values/url.ts';
-import type { OptionRule } from './kinds.ts';
 
 /*
  * How the option `issuer` is read: a list of identifiers, and of issuers with their own options. Whether http is

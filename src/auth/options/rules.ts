@@ -5,9 +5,6 @@ import { isStandardSchema } from '../token/claims-schema.ts';
 import type { Algorithm, CheckedOptions, ClientCertificate, OptionValues, OwnName, ProofAlgorithm } from '../types.ts';
 import { ifPossible } from '../values/faults.ts';
 import { isJsonObject, isListOf, isText } from '../values/json.ts';
-import { isConnectionHeader, isPlainWord } from '../values/text.ts';
-import { isSecureUrl } from '../values/url.ts';
-import { createFaultFinder, createIssuersReader, isUrl } from './issuers.ts';
 import {
   boolean,
   callback,
@@ -21,7 +18,10 @@ import {
   pairs,
   text,
   withDefault,
-} from './kinds.ts';
+} from '../values/option-kinds.ts';
+import { isConnectionHeader, isPlainWord } from '../values/text.ts';
+import { isSecureUrl } from '../values/url.ts';
+import { createFaultFinder, createIssuersReader, isUrl } from './issuers.ts';
 
 /*
  * How each option is validated, and its default: one row each, for code and for settings. What an option means is said

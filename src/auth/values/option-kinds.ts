@@ -1,8 +1,8 @@
-import { isJsonObject, isText, namesIn } from '../values/json.ts';
+import { isJsonObject, isText, namesIn } from './json.ts';
 
 /*
- * What kinds of values options have, in code and in an environment variable. Which option is of which kind is decided
- * in rules.ts, and what fits together in check-options.ts.
+ * What kinds of values options and settings have, in code and in an environment variable. Which option is of which kind
+ * is decided in options/rules.ts, and what fits together in options/check-options.ts.
  */
 
 /** The format of an option in an environment variable. Options of the kind `code` are not settings. */

@@ -1,0 +1,46 @@
+import { quote } from './describe-value.ts';
+import { groupBy } from './group-by.ts';
+import type { OptionKind, Wording } from './option-kinds.ts';
+
+/** Returns what is wrong with a setting, for whoever runs the process. */
+export function describeSetting(setting: string, value: unknown, wording: Wording, isSecret = false): string {
+  const { expected, fault, required, advice } = wording;
+  if (!value) return required === undefined ? `${setting} must be ${expected}` : `${setting} is required: ${required}`;
+  if (isQuoted(value)) return `${setting} must not begin and end with quotes: remove them`;
+  const found = quote(isSecret ? '***' : String(value));
+  return `${setting} ${fault ?? `must be ${expected}`}, got ${found}${advice === undefined ? '' : `. ${advice}`}`;
+}
+
+/** Files for `docker run --env-file` keep quotes, which no setting can begin and end with. */
+const isQuoted = (value: unknown) => /^(["']).*\1$/s.test(String(value));
+
+/** Returns the value in a setting. A text that is not of its kind becomes a value that fails validation. */
+export function readSetting(kind: OptionKind, text: string): unknown {
+  if (isQuoted(text)) return null;
+  switch (kind) {
+    case 'integer':
+      return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    case 'boolean':
+      return text === 'true' || (text === 'false' ? false : text);
+    case 'list':
+      return text.split(',').map((member) => member.trim());
+    case 'pairs':
+      return readPairs(text);
+    default:
+      return text;
+  }
+}
+
+/**
+ * Returns the values of each name. What is not `name=value` becomes a value that fails validation, as does a backslash
+ * before anything but a comma or a backslash.
+ */
+function readPairs(text: string): object {
+  // A comma separates pairs unless a backslash escapes it: then an odd number of them comes before it.
+  const pairs = text.split(/(?<=(?<!\\)(?:\\\\)*),/).map((pair) => {
+    const [, name = '', value] = /^([^=]+)=((?:[^\\]|\\[\\,])*)$/s.exec(pair.trim()) ?? [];
+    return { name: name.trim(), value: value?.trim().replace(/\\([\\,])/g, '$1') };
+  });
+  const groups = groupBy(pairs, ({ name }) => name);
+  return Object.fromEntries([...groups].map(([name, group]) => [name, group.map(({ value }) => value)]));
+}
