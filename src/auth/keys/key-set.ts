@@ -87,7 +87,8 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
 
   protected async fetch(signal: AbortSignal, isAnew: boolean): Promise<ImportedKeys> {
     const { source, algorithms } = this.options;
-    const { json, url } = await source(signal, isAnew);
+    // The issuer may have moved its keys, and left another document where they were.
+    const { json, url } = await source(signal, isAnew || this.lastFailure !== undefined);
     return importKeys(readJwkSet(json, algorithms, url), this.#keys, url);
   }
 

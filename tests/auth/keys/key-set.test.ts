@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { createKeySetSource } from '../../../src/auth/keys/discovery.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
+import { publish, rsaKey } from '../../support/keys.ts';
 import { failing, hanging, issuer, publishing, setUp, started, times, unfetched, url } from './key-set-fixture.ts';
 
 const { cooldownMs, maxAgeMs, maxStaleMs, timeoutMs } = times;
@@ -53,6 +55,29 @@ describe('RefreshingKeySet', () => {
     await advance(maxAgeMs, () => Promise.reject(new TypeError('refused')));
     expect(events.at(-1)).toMatchObject({ failures: 1 });
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { failure: 'network', address: undefined } });
+  });
+
+  test.each([
+    ['another document', { error: 'moved' }],
+    ['a set without a key', { keys: [] }],
+    ['a set of other keys', { keys: [{ kid: 'one', kty: 'oct' }] }],
+  ])('looks the URL up again when the one that it has found returns %s', async (_, left) => {
+    const documents: Record<string, unknown> = {};
+    const move = (jwks_uri: string) => {
+      documents[`${issuer}.well-known/openid-configuration`] = { issuer, jwks_uri };
+      documents[jwks_uri] = { keys: [publish(rsaKey('one'), 'one')] };
+    };
+    const fetch = async (from: string) =>
+      from in documents ? Response.json(documents[from]) : new Response('', { status: 404 });
+    const source = createKeySetSource(issuer, { jwksUri: undefined, jwksAllowHttp: false, fetch });
+    move(url);
+    const { keySet, advance } = await started({ source });
+    move(`${url}/moved`);
+    documents[url] = left;
+    await advance(maxAgeMs);
+    expect(keySet.state().lastFailure?.address).toBe(url);
+    await advance(cooldownMs);
+    expect(keySet.state()).toMatchObject({ keys: 1, ageMs: 0, lastFailure: undefined });
   });
 
   test('until the first success, starts attempts after 1, 2, 4, … seconds up to the cooldown, with or without requests', async () => {
