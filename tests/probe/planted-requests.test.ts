@@ -41,7 +41,8 @@ async function served(handler: Handler) {
   });
   server.on('upgrade', async (request, socket) => {
     const { ok, status } = await answer(request);
-    socket.end(
+    if (status === 0) return socket.destroy();
+    return socket.end(
       ok
         ? 'HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
         : `HTTP/1.1 ${status} X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
@@ -77,6 +78,11 @@ describe('a row about requests', () => {
       });
     },
   );
+
+  test('no-token-upgrade passes a server that ends the connection of an upgrade', async () => {
+    const ending: Planted = (request, right) => (request.headers.has('upgrade') ? Response.error() : right(request));
+    expect(await verdictOf('no-token-upgrade', ending)).toMatchObject({ verdict: 'passed' });
+  });
 
   test.each(requestRows.flatMap(({ id }) => (id.startsWith('dpop-') ? [id] : [])))(
     '%s passes a server that makes all checks of proofs',

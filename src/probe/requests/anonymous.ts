@@ -151,7 +151,12 @@ export const anonymousRows = requests(
     },
     upgrade: {
       sent: 'an upgrade to WebSocket',
-      ...refused(upgrade),
+      ...finding('a refusal (4xx)', 2, async (trial) => {
+        const { status, outcome, words } = await trial.send(upgrade);
+        // A server that takes no upgrades may end the connection, or leave it without a response, as Next.js does.
+        const isRefused = status === 0 ? (await trial.send({})).status > 0 : outcome === 'refused';
+        return { verdict: isRefused ? 'passed' : outcome === 'served' ? 'failed' : 'inconclusive', got: words };
+      }),
       rule: 'RFC 6455 §4.2.2',
       remedy: 'Guard the upgrade, too: most middleware sees requests only',
       ownCode: 'Check the token in the handler of the upgrade, before it responds with 101',
