@@ -1,12 +1,13 @@
 import { afterAll, expect, setSystemTime, test } from 'bun:test';
 import { startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
 import { mcpRows } from '../../src/probe/requests/mcp.ts';
+import { mcpMetadataRows } from '../../src/probe/requests/mcp-metadata.ts';
 import { mcpTokenRows } from '../../src/probe/requests/mcp-tokens.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
 import { goodMcp, plantedMcp, streamingMcp } from './servers/mcp.ts';
 import { audience, type Planted, rightServer, scope } from './servers/server.ts';
 
-const rows = [...mcpRows, ...mcpTokenRows];
+const rows = [...mcpMetadataRows, ...mcpRows, ...mcpTokenRows];
 /** Time passes only while the probe waits for it, and a server then does what is due. */
 const clock = {
   now: () => Date.now(),

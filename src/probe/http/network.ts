@@ -68,11 +68,9 @@ function receiving(
   // Until there is a connection, there is nothing to abort: undici may ask a proxy again and again.
   let abort = (why: Error) => settle(why);
   const end = () => abort(new Error(tooLate));
-  let timer = setTimeout(end, responseTimeoutMs);
-  signal.addEventListener('abort', end);
+  const deadline = createDeadline(end, signal);
   const settle = (why?: unknown, isEnded = false) => {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', end);
+    deadline.clear();
     if (status > 0) done({ status, headers, text, isEnded });
     else fail(why);
   };
@@ -89,8 +87,7 @@ function receiving(
       // Others may follow one that is informational (RFC 9110 §15.2).
       if (received < 200) return;
       [status, headers] = [received, headersFrom(given)];
-      clearTimeout(timer);
-      timer = setTimeout(end, bodyMs);
+      deadline.set(bodyMs);
     },
     onResponseData(_, chunk) {
       text += decoder.decode(chunk, { stream: true });
@@ -98,6 +95,22 @@ function receiving(
     },
     onResponseEnd: () => settle(undefined, true),
     onResponseError: (_, why) => settle(why),
+  };
+}
+
+/** Calls `end` when a response takes too long, or the run ends. */
+function createDeadline(end: () => void, signal: AbortSignal) {
+  let timer = setTimeout(end, responseTimeoutMs);
+  signal.addEventListener('abort', end);
+  return {
+    set(ms: number) {
+      clearTimeout(timer);
+      timer = setTimeout(end, ms);
+    },
+    clear() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+    },
   };
 }
 

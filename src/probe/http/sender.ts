@@ -62,17 +62,13 @@ export function createSender({
   const transmit = fetch ? intoFunction(fetch, clock) : network;
   const isOther = (url: string) => fetch === undefined && !isLoopbackHost(new URL(url).hostname);
   const brake = brakeOf(limit, signal, isOther);
-  let [nextAt, lost] = [0, 0];
+  const pace = paceOf(clock, signal);
+  let lost = 0;
 
   async function sendOnce(sent: Sent): Promise<Received> {
     const why = brake.before(sent.url);
     if (why !== undefined) return nothing(why);
-    if (isOther(sent.url)) {
-      // The clock of the machine may be set back.
-      const waitMs = Math.min(nextAt - clock.now(), careful.intervalMs);
-      if (waitMs > 0) await clock.sleep(waitMs, signal);
-      nextAt = clock.now() + careful.intervalMs;
-    }
+    if (isOther(sent.url)) await pace();
     const whole = completed(sent, headers);
     const received = await transmit(whole, signal, maxLength).then(withWords, (error: unknown) => {
       const why = error instanceof Error ? error.message || error.name : 'an error';
@@ -92,9 +88,8 @@ export function createSender({
     lost: () => lost,
     async send(sent: Sent): Promise<Received> {
       const received = await sendOnce(sent);
-      const { status } = received;
-      const seconds = secondsIn(received.headers.get('retry-after'), clock.now());
-      if (Number.isNaN(seconds) || !(status === 429 || (status === 503 && isOther(sent.url)))) return received;
+      const seconds = retrySeconds(received, clock.now(), isOther(sent.url));
+      if (seconds === undefined) return received;
       if (seconds > maxWaitSeconds) {
         brake.stop(`The API asks to wait for ${Math.ceil(seconds)} seconds`);
         return received;
@@ -115,9 +110,23 @@ function completed(sent: Sent, headers: Readonly<Record<string, string>>): Sent 
   return { ...sent, headers: [...all, ...(isTyped ? [] : [['Content-Type', type]])] as Sent['headers'] };
 }
 
-/** Returns the seconds of a Retry-After header, which may have a date (RFC 9110 §10.2.3). */
-function secondsIn(value: string | null, nowMs: number): number {
-  return /^\d+$/.test(value ?? '') ? Number(value) : Math.max(0, (Date.parse(value ?? '') - nowMs) / 1000);
+/** Returns a function that waits until the next request to others may be sent. */
+function paceOf({ now, sleep: wait }: Clock, signal: AbortSignal): () => Promise<void> {
+  let nextAt = 0;
+  return async () => {
+    // The clock of the machine may be set back.
+    const waitMs = Math.min(nextAt - now(), careful.intervalMs);
+    if (waitMs > 0) await wait(waitMs, signal);
+    nextAt = now() + careful.intervalMs;
+  };
+}
+
+/** Returns after how long a request is worth another attempt. Retry-After may have a date (RFC 9110 §10.2.3). */
+function retrySeconds({ status, headers }: Received, nowMs: number, isOther: boolean): number | undefined {
+  if (!(status === 429 || (status === 503 && isOther))) return undefined;
+  const value = headers.get('retry-after') ?? '';
+  const seconds = /^\d+$/.test(value) ? Number(value) : Math.max(0, (Date.parse(value) - nowMs) / 1000);
+  return Number.isNaN(seconds) ? undefined : seconds;
 }
 
 const nothing = (words: string): Received => ({ status: 0, headers: new Headers(), text: '', words });

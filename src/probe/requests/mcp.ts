@@ -1,9 +1,6 @@
-import { parameterOf } from '../http/challenges.ts';
-import { metadataUrls } from '../http/resource-metadata.ts';
 import { at } from '../row/changes.ts';
-import type { Answer, Attempt, Finding, Trial } from '../row/row.ts';
+import type { Answer, Attempt, Finding } from '../row/row.ts';
 import { finding, requests } from '../row/topic.ts';
-import { parseObject } from '../values/json.ts';
 import { printable } from '../values/text.ts';
 import { garbage, none } from './challenges.ts';
 
@@ -12,8 +9,8 @@ import { garbage, none } from './challenges.ts';
 const page = 'https://page.invalid';
 const said = (answer: Answer, ...names: readonly string[]) =>
   printable([answer.status, ...names.map((name) => `${name}: ${answer.headers.get(name) ?? 'none'}`)].join(', '), 300);
-const isSilent = ({ status }: Answer) => status === 0 || status === 429;
-const judged = (answer: Answer, isRight: boolean, ...names: readonly string[]): Finding => {
+export const isSilent = ({ status }: Answer) => status === 0 || status === 429;
+export const judged = (answer: Answer, isRight: boolean, ...names: readonly string[]): Finding => {
   if (isSilent(answer)) return { verdict: 'inconclusive', got: answer.words };
   return { verdict: isRight ? 'passed' : 'failed', got: said(answer, ...names) };
 };
@@ -29,9 +26,10 @@ const sending = (
     return judged(answer, isRight(answer), ...names);
   });
 
-const challenge = 'www-authenticate';
+export const challenge = 'www-authenticate';
 const isChallenged = ({ status, headers }: Answer) =>
   status === 401 && /\bbearer\b/i.test(headers.get(challenge) ?? '');
+const isChallengedOrNone = (answer: Answer) => answer.status === 405 || isChallenged(answer);
 /** As the SDKs read it: by an expression, from a header that begins with the scheme. */
 const isReadable = ({ status, headers }: Answer) =>
   status !== 401 || /^Bearer .*\bresource_metadata="https?:[^"]+"/i.test(headers.get(challenge) ?? '');
@@ -42,93 +40,10 @@ const has = ({ headers }: Answer, name: string, value: string) =>
     .split(/\s*,\s*/)
     .includes(value) === true;
 
-const isMetadata = ({ status, text }: Answer) => status === 200 && typeof parseObject(text)?.resource === 'string';
-/** A client looks further after a refusal, but not after an error or another document. */
-const form = (which: 0 | 1) =>
-  finding('200 with the metadata as JSON, or 4xx', 1, async ({ url, read }) => {
-    const answer = await read(metadataUrls(url).at(which) ?? metadataUrls(url)[0] ?? url);
-    return judged(answer, isMetadata(answer) || answer.outcome === 'refused', 'content-type');
-  });
-/** Decides about the `resource` of the metadata. */
-const resource = (expected: string, isRight: (resource: string, trial: Trial) => boolean) =>
-  finding(expected, 0, async (trial) => {
-    const { resource: named } = trial.metadata ?? {};
-    const isText = typeof named === 'string' && URL.canParse(named);
-    const got = named === undefined ? 'no metadata' : printable(JSON.stringify(named), 300);
-    return { verdict: isText && isRight(named, trial) ? 'passed' : 'failed', got };
-  });
-const folder = (path: string) => path.replace(/\/?$/, '/');
-const isAbove = (named: string, { url }: Trial) => {
-  const [above, below] = [new URL(named), new URL(url)];
-  const isLonger = above.pathname.length > below.pathname.length;
-  return above.origin === below.origin && !isLonger && folder(below.pathname).startsWith(folder(above.pathname));
-};
-/** VS Code compares with the query. At the root it expects the origin, unless a challenge leads there. */
-const isSame = (named: string, { url, metadataUrl, bare }: Trial) => {
-  const { origin, href } = new URL(url);
-  const isRoot = metadataUrl === metadataUrls(url).at(-1);
-  const isTold = parameterOf(bare.headers.get(challenge), 'resource_metadata') === metadataUrl;
-  return (!isRoot || isTold ? [href] : []).concat(isRoot ? new URL(origin).href : []).includes(new URL(named).href);
-};
-const isExact = (named: string, { url }: Trial) => {
-  const { origin, pathname } = new URL(url);
-  return named === origin + pathname;
-};
-
 export const mcpRows = requests(
   'mcp',
   { rule: 'MCP, authorization', needs: 'nothing', onlyIn: 'mcp', remedy: '' },
   {
-    'metadata-found': {
-      sent: 'requests for the metadata at the path and the root form',
-      ...finding('the metadata at one of both', 2, async ({ url, read }) => {
-        const answers: Answer[] = [];
-        for (const each of metadataUrls(url)) answers.push(await read(each));
-        const silent = answers.find(isSilent);
-        if (silent) return { verdict: 'inconclusive', got: silent.words };
-        const got = answers.map(({ status }) => status).join(' and ');
-        return { verdict: answers.some(isMetadata) ? 'passed' : 'failed', got };
-      }),
-      rule: 'MCP, authorization server discovery; RFC 9728 §3.1',
-      remedy:
-        'Serve the metadata without a token. Clients that read no challenge, such as browsers, find no login without it',
-    },
-    'metadata-path': {
-      sent: 'a request for the metadata at the path form',
-      ...form(0),
-      rule: 'RFC 9728 §3.1, §3.2',
-      remedy:
-        'Answer 404 where there is nothing: clients of both TypeScript SDKs stop at a page, and at most errors of the server',
-    },
-    'metadata-root': {
-      sent: 'a request for the metadata at the root form',
-      ...form(1),
-      rule: 'RFC 9728 §3.1, §3.2',
-      remedy:
-        'Answer 404 where there is nothing: clients of both TypeScript SDKs stop at a page, and at most errors of the server',
-    },
-    'resource-sdk': {
-      sent: 'a request for the metadata',
-      ...resource('a resource of the same origin, at the URL or above it', isAbove),
-      rule: 'RFC 9728 §3.3',
-      remedy: 'Name the URL that clients are given: clients of the TypeScript and Python SDK refuse another one',
-    },
-    'resource-vscode': {
-      sent: 'a request for the metadata',
-      ...resource('the URL as resource, or its origin if the metadata are at the root', isSame),
-      rule: 'RFC 9728 §3.3',
-      level: 'should',
-      remedy:
-        'Name the URL of the endpoint as resource: for another one, VS Code logs in at the origin of the server instead',
-    },
-    'resource-gemini': {
-      sent: 'a request for the metadata',
-      ...resource('the URL as resource, letter for letter', isExact),
-      rule: 'RFC 9728 §3.3',
-      level: 'should',
-      remedy:
-        'Name the URL of the endpoint without its query: gemini-cli compares the text, with a slash after a bare host',
-    },
     'challenge-post': {
       sent: 'POST without a token',
       ...sending('401 with the scheme Bearer', { method: 'POST' }, isChallenged, challenge),
@@ -136,22 +51,12 @@ export const mcpRows = requests(
     },
     'challenge-get': {
       sent: 'GET without a token',
-      ...sending(
-        '401 with the scheme Bearer, or 405',
-        { method: 'GET' },
-        (answer) => isChallenged(answer) || answer.status === 405,
-        challenge,
-      ),
+      ...sending('401 with the scheme Bearer, or 405', { method: 'GET' }, isChallengedOrNone, challenge),
       remedy: 'Guard GET as POST: clients that begin with GET, as for the older transport SSE, find no login',
     },
     'challenge-delete': {
       sent: 'DELETE without a token',
-      ...sending(
-        '401 with the scheme Bearer, or 405',
-        { method: 'DELETE' },
-        (answer) => isChallenged(answer) || answer.status === 405,
-        challenge,
-      ),
+      ...sending('401 with the scheme Bearer, or 405', { method: 'DELETE' }, isChallengedOrNone, challenge),
       remedy: 'Guard DELETE as POST, or anyone who knows the ID of a session ends it; clients of both SDKs send it',
     },
     'challenge-readable': {

@@ -6,6 +6,7 @@ import { dpopRows } from '../requests/dpop.ts';
 import { errorRows } from '../requests/errors.ts';
 import { fetchRows, rotationRows } from '../requests/keys.ts';
 import { mcpRows } from '../requests/mcp.ts';
+import { mcpMetadataRows } from '../requests/mcp-metadata.ts';
 import { mcpTokenRows } from '../requests/mcp-tokens.ts';
 import { metadataRows } from '../requests/metadata.ts';
 import { responses } from '../requests/responses.ts';
@@ -37,7 +38,7 @@ export const requestRows = [...rotationRows, ...aroundTokens, ...metadataRows, .
 /** Every row in order: first those for which keys are fetched, last those after which none are. */
 export const rows: readonly Row[] = [
   ...[...rotationRows, ...keyTokens, ...givenTokens, ...aroundTokens, ...metadataRows],
-  ...[...mcpRows, ...mcpTokenRows],
+  ...[...mcpMetadataRows, ...mcpRows, ...mcpTokenRows],
   ...[...goodTokens, ...forgeries, ...hmacs, ...alteredTokens, ...encodings, ...texts],
   ...[...issuerTokens, ...audienceTokens, ...timeTokens, ...claimTokens, ...kindTokens, ...scopeTokens],
   ...[...dpopRows, ...keyIdTokens, ...fetchRows],

@@ -1,5 +1,6 @@
 import { decodeJwt } from 'jose';
 import type { mcpRows } from '../../../src/probe/requests/mcp.ts';
+import type { mcpMetadataRows } from '../../../src/probe/requests/mcp-metadata.ts';
 import type { mcpTokenRows } from '../../../src/probe/requests/mcp-tokens.ts';
 import {
   adding,
@@ -17,7 +18,7 @@ import { audience, type Planted } from './server.ts';
 
 // For each rule of MCP clients, a server that fails it, and one that keeps them all.
 
-export type McpRow = (typeof mcpRows | typeof mcpTokenRows)[number]['id'];
+export type McpRow = (typeof mcpMetadataRows | typeof mcpRows | typeof mcpTokenRows)[number]['id'];
 
 const metadataUrl = `${audience}/.well-known/oauth-protected-resource`;
 const allowed = {
