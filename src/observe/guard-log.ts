@@ -10,17 +10,28 @@ const keyWarnings = {
   unusable: 'Keys are skipped, because they are malformed or weak',
 };
 
-/** Logs when an issuer outage begins and when it ends; the attempts in between are logged at the level debug. */
-export function logKeySetEvent(log: Log, event: KeySetEvent): void {
-  const { issuer } = event;
-  if (event.type === 'expired') log.error({ issuer }, 'Key set expired');
-  else if (event.type === 'failed')
-    log[event.failures === 1 ? 'warn' : 'debug']({ ...event, type: undefined }, 'Cannot fetch the key set');
-  else if (event.type === 'fetched') {
-    const { added, removed, afterFailures } = event;
-    if (afterFailures > 0) log.info({ issuer, afterFailures }, 'Key set can be fetched again');
-    log[added.length + removed.length > 0 ? 'info' : 'debug']({ issuer, added, removed }, 'Key set fetched');
-  } else log.warn({ issuer, keys: event.keys, reasons: event.reasons }, keyWarnings[event.type]);
+/**
+ * Returns a function that logs when an issuer outage begins, each further cause of it, and when it ends. The other
+ * attempts are logged at the level debug.
+ */
+export function createKeySetLog(log: Log): (event: KeySetEvent) => void {
+  /** By issuer, what was logged of its outage. */
+  const outages = new Map<string, Set<string>>();
+  return (event) => {
+    const { issuer } = event;
+    if (event.type === 'expired') log.error({ issuer }, 'Key set expired');
+    else if (event.type === 'failed') {
+      const { failures, failure, cause, status } = event;
+      const fault = [failure, cause, status].join();
+      const logged = (failures > 1 && outages.get(issuer)) || new Set();
+      log[logged.has(fault) ? 'debug' : 'warn']({ ...event, type: undefined }, 'Cannot fetch the key set');
+      outages.set(issuer, logged.add(fault));
+    } else if (event.type === 'fetched') {
+      const { added, removed, afterFailures } = event;
+      if (afterFailures > 0) log.info({ issuer, afterFailures }, 'Key set can be fetched again');
+      log[added.length + removed.length > 0 ? 'info' : 'debug']({ issuer, added, removed }, 'Key set fetched');
+    } else log.warn({ issuer, keys: event.keys, reasons: event.reasons }, keyWarnings[event.type]);
+  };
 }
 
 /** Returns a function that logs a hint the first time that a reason points to a mistake of the client or the issuer. */

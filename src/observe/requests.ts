@@ -2,7 +2,7 @@ import type { Claims, KeySetEvent, RefusalReason, ReplayStoreEvent } from 'prote
 import { whenSettled } from '../auth/values/promises.ts';
 import type { FetchHandler, RouteOf } from '../http/plugin.ts';
 import type { StoreEvent } from '../redis/store-failure.ts';
-import { createRefusalHints, logKeySetEvent, logStoreEvent } from './guard-log.ts';
+import { createKeySetLog, createRefusalHints, logStoreEvent } from './guard-log.ts';
 import type { Log } from './log.ts';
 import type { Metrics, Outcome } from './metrics.ts';
 
@@ -31,6 +31,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
   /** Those that clients did not send. */
   const madeIds = new WeakMap<object, string>();
   const hint = createRefusalHints(log);
+  const logKeySetEvent = createKeySetLog(log);
 
   function logRequest(request: Request & Decided, status: number, route = 'unmatched', durationMs: number): void {
     const { outcome, claims, expected } = request[decision] ?? {};
@@ -58,7 +59,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
     onKeySetEvent(event: KeySetEvent): void {
       if (event.type === 'fetched') metrics?.countFetch(event.issuer, 'success');
       if (event.type === 'failed') metrics?.countFetch(event.issuer, event.failure);
-      logKeySetEvent(log, event);
+      logKeySetEvent(event);
     },
     onStoreEvent(event: StoreEvent | ReplayStoreEvent): void {
       if (event.type === 'failed' && 'failure' in event) metrics?.countStoreFailure(event.failure);

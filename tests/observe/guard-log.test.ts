@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { KeySetEvent } from '../../src/auth/types.ts';
-import { logKeySetEvent, logStoreEvent } from '../../src/observe/guard-log.ts';
+import { createKeySetLog, logStoreEvent } from '../../src/observe/guard-log.ts';
 import type { StoreEvent } from '../../src/redis/store-failure.ts';
 import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 
@@ -9,7 +9,9 @@ const fault = { issuer, failure: 'issuer_mismatch', address: `${issuer}keys`, st
 const keys = ['a'];
 const skipped = { level: 'warn', issuer, keys };
 const failed = { ...fault, type: 'failed', cause: undefined } as const;
+const unanswered = { failure: 'network', address: undefined, status: undefined, found: undefined } as const;
 const fetched = { issuer, type: 'fetched', afterFailures: 0, added: [], removed: [] } as const;
+const refused = (cause: string, failures: number) => ({ ...failed, ...unanswered, cause, failures }) as const;
 const down = { type: 'failed', failure: 'timeout' } as const;
 const slow = { type: 'failed', failure: 'overloaded' } as const;
 const forgotten = { type: 'failed', failure: 'forgotten' } as const;
@@ -25,6 +27,17 @@ const rows: Readonly<Record<string, Row>> = {
     [1, 2, 3].map((failures) => ({ ...failed, failures }) as KeySetEvent).concat({ ...fetched, afterFailures: 3 }),
     { ...first, ...fault, msg: 'Cannot fetch the key set' },
     { level: 'info', msg: 'Key set can be fetched again', issuer, afterFailures: 3 },
+  ],
+  'each cause of an outage once, and again in the next outage': [
+    [
+      ...['ENOTFOUND', 'ENOTFOUND', 'ECONNREFUSED', 'ENOTFOUND'].map((cause, index) => refused(cause, index + 1)),
+      { ...fetched, afterFailures: 4 },
+      refused('ENOTFOUND', 1),
+    ],
+    { ...first, issuer, failure: 'network', cause: 'ENOTFOUND', msg: 'Cannot fetch the key set' },
+    { ...first, issuer, failure: 'network', cause: 'ECONNREFUSED', failures: 3, msg: 'Cannot fetch the key set' },
+    { level: 'info', msg: 'Key set can be fetched again', issuer, afterFailures: 4 },
+    { ...first, issuer, failure: 'network', cause: 'ENOTFOUND', msg: 'Cannot fetch the key set' },
   ],
   'keys that come and go, and no fetch that brings the same': [
     [{ ...fetched, added: ['a'] }, fetched, { ...fetched, added: ['b'], removed: ['a'] }],
@@ -65,8 +78,9 @@ const rows: Readonly<Record<string, Row>> = {
 
 test.each(Object.entries(rows))('the log has %s', (_name, [events, ...expected]) => {
   const { log, lines } = recordLog('info');
+  const logKeySetEvent = createKeySetLog(log);
   for (const event of events)
-    if ('issuer' in event) logKeySetEvent(log, event);
+    if ('issuer' in event) logKeySetEvent(event);
     else logStoreEvent(log, event);
 
   expect(readJsonLines(lines.join(''))).toEqual(expected.map((line) => ({ time: expect.any(String), ...line })));
