@@ -1,31 +1,23 @@
 import { createGuardCore } from '../guard/core.ts';
 import { guardOf } from '../guard/guard.ts';
-import { createIssuerLookup } from '../keys/tenants.ts';
+import type { RoutePolicy } from '../guard/requirements.ts';
+import type { FetchedDocument } from '../keys/discovery.ts';
 import { checkOptions } from '../options/check-options.ts';
-import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { isProof } from '../proof/check-proof.ts';
-import { refusals } from '../refusals.ts';
-import type {
-  Authentication,
-  CheckedOptions,
-  Claims,
-  GuardOptions,
-  GuardRequest,
-  RefusalReason,
-  Requirements,
-} from '../types.ts';
+import { Refusal, refusals } from '../refusals.ts';
+import { type ClaimRules, readClaims } from '../token/claims.ts';
+import type { Authentication, CheckedOptions, GuardOptions, GuardRequest, Requirements } from '../types.ts';
 import { isText, type Members } from '../values/json.ts';
 import { settingOf } from '../values/text.ts';
 import { describeChecks } from './checks/checks.ts';
-import { adviceFor } from './checks/explained.ts';
+import { adviceFor, type Check, show } from './checks/explained.ts';
 import { isBoundBy } from './checks/requirement-checks.ts';
+import { keyFaultOf, observe, publishedKeys, type Seen, selectIssuer } from './observed.ts';
 import { decodePasted, membersOf } from './pasted.ts';
 import { expectedOf, findProof, type PastedProof, requestWith } from './pasted-proof.ts';
-import { type Explanation, withRender, withVerdicts } from './render.ts';
+import { type Explanation, type Unverified, withRender, withVerdicts } from './render.ts';
 import { signsOfIdToken } from './unchecked/suggestion.ts';
 import { explainUnchecked } from './unchecked/unchecked.ts';
-import { adviseUnverified, judgeUnverified } from './unverified.ts';
-import { watchIntrospection, watchKeys, watchLookup, withoutCallbacks } from './watched.ts';
 
 /** How a token is explained. */
 export interface ExplainOptions {
@@ -62,47 +54,36 @@ export async function explainToken(
   const nameOf = (option: string) => (words === 'options' ? option : settingOf(option));
   if (given.issuer === undefined && given.audience === undefined) return explainUnchecked(decoded, given, nameOf);
   const checked = checkOptions(given as GuardOptions);
-  const lookup = watchLookup(checked);
-  const options = { ...checked, issuer: lookup.issuer };
-  const introspection = watchIntrospection();
-  const asked = listedIssuers(checked).find((each) => typeof each === 'object' && each.introspect);
-  const keys = watchKeys();
-  const observed = introspection.observe({ ...options, ...withoutCallbacks(options), onKeySetEvent: keys.onEvent });
-  const request = requestWith(decoded.text, schemeFor(options, decoded.claims), proof, options);
-  const { core, result, reasons } = await decideOn(request, observed, keys.onDocument, requirements, proof);
-  const { issuers } = core.state();
-
-  const { issuer, said } = lookup.read();
-  const byIssuer = optionsByIssuer({ ...options, issuer });
-  const sole = byIssuer.size === 1 && said === undefined ? [...byIssuer.values()][0] : undefined;
-  const soleIssuer = asked ? identifierOf(asked) : sole && [...byIssuer.keys()][0];
-  const introspected = introspection.read();
-  const claims = introspected ? { iss: soleIssuer, ...introspected } : decoded.claims;
-  const token = { ...decoded, claims, isIntrospected: introspected !== undefined };
-  const found = createIssuerLookup(byIssuer)(token.claims.iss);
-  const [named] = found ? listedIssuers(found).map(identifierOf) : [];
+  const { options, seen } = observe(checked);
+  const request = requestWith(decoded.text, schemeFor(checked, decoded.claims), proof, checked);
+  const { core, result } = await decideOn(request, options, seen, requirements, proof);
+  const [reason, later] = seen.reasons;
+  const { claims, rules, issuer, ...issuers } = selectIssuer(checked, seen, decoded.claims);
+  const states = core.state().issuers;
   const nowSeconds = Date.now() / 1000;
   const checks = describeChecks({
-    ...token,
-    options: { ...(sole ?? found ?? options), issuer: issuer.map(identifierOf) },
-    issuer: named,
-    lookup: said,
+    ...decoded,
+    claims,
+    isIntrospected: seen.introspected !== undefined,
+    options: { ...checked, ...rules, issuer: issuers.listed },
+    issuer,
+    lookup: issuers.said,
     requirements,
     nowSeconds,
-    lastFailure: (issuers.find((each) => each.issuer === named) ?? issuers[0])?.lastFailure,
-    keyIds: keys.idsOf(named),
-    keyFault: keys.faultOf(named, decoded.header.kid, claims, (found ?? options).algorithms),
+    lastFailure: (states.find((each) => each.issuer === issuer) ?? states[0])?.lastFailure,
+    keyIds: publishedKeys(seen, issuer).map(({ kid }) => show(kid)),
+    keyFault: keyFaultOf(seen, issuer, decoded.header.kid, claims, (rules ?? checked).algorithms),
     nameOf,
-    proof: proof && { pasted: proof, expected: await expectedOf(proof, decoded.text, options, reasons[1]) },
+    proof: proof && { pasted: proof, expected: await expectedOf(proof, decoded.text, checked, later) },
   });
-  const [reason] = reasons;
   const isAccepted = !reason || reason === 'scope_insufficient' || reason === 'authentication_insufficient';
-  const check = (read: Claims) => core.readRequirements(requirements).check(read);
   const unverified =
-    reason === 'keys_unavailable' ? judgeUnverified(claims, found ?? sole, nowSeconds, check) : undefined;
+    reason === 'keys_unavailable' && rules
+      ? readUnverified(claims, rules, nowSeconds, core.readRequirements(requirements))
+      : undefined;
   const explained = { isAccepted, checks: withVerdicts(checks, reason, unverified), suggestion: undefined };
   if (!(result instanceof Response) || !reason) {
-    const advice = ['Token is accepted', ...doubtsAbout(token.claims, result)].join('. ');
+    const advice = ['Token is accepted', ...doubtsAbout(claims, result)].join('. ');
     return withRender({ ...explained, status: 200, error: undefined, advice });
   }
   const advice = adviceFor(checks, reason) || refusals[reason].description;
@@ -115,14 +96,13 @@ export async function explainToken(
 async function decideOn(
   request: GuardRequest,
   options: GuardOptions,
-  onDocument: ReturnType<typeof watchKeys>['onDocument'],
+  { reasons, documents }: Seen,
   requirements: Requirements,
   proof: PastedProof | undefined,
 ) {
-  const reasons: RefusalReason[] = [];
-  const onRefused = (_: unknown, reason: RefusalReason) => reasons.push(reason);
   let now = Date.now;
-  const core = createGuardCore({ ...options, onRefused }, { onDocument, now: () => now() });
+  const onDocument = (issuer: string, { json }: FetchedDocument) => void documents.set(issuer, json);
+  const core = createGuardCore(options, { onDocument, now: () => now() });
   const { check } = guardOf(core);
   const result = await check(request, requirements);
   const { iat } = proof?.claims ?? {};
@@ -132,7 +112,30 @@ async function decideOn(
     await check({ ...request }, requirements);
   }
   core.stop();
-  return { core, result, reasons };
+  return { core, result };
+}
+
+/**
+ * Returns what the claims of a token lead to although its signature cannot be verified, so that a wrong audience shows
+ * during an outage too. Nothing of it is to be trusted.
+ */
+function readUnverified(
+  given: Members,
+  rules: ClaimRules,
+  nowSeconds: number,
+  { check }: Pick<RoutePolicy, 'check'>,
+): Unverified {
+  const claims = readClaims(given, rules, nowSeconds);
+  const refusal = claims instanceof Refusal ? claims : check(claims);
+  return refusal?.reason ?? 'accepted';
+}
+
+/** Returns a sentence on the check that would reject the claims. That of the issuer is the advice already. */
+function adviseUnverified(checks: readonly Check[], outcome: Unverified | undefined): string {
+  if (outcome === undefined || outcome === 'accepted' || outcome === 'issuer_mismatch') return '';
+  const name = checks.find(({ advice }) => outcome in advice)?.name;
+  const advice = adviceFor(checks, outcome);
+  return `. Not verified: the ${name} would be rejected${advice && `: ${advice}`}`;
 }
 
 /** A proof is a JWT too, but no setting makes it a token. */

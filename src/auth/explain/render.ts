@@ -3,7 +3,6 @@ import type { RefusalReason } from '../types.ts';
 import { printable } from '../values/text.ts';
 import { type Check, check } from './checks/explained.ts';
 import type { Suggestion } from './unchecked/suggestion.ts';
-import type { Unverified } from './unverified.ts';
 
 /** The result of one check. */
 export interface ExplainedCheck {
@@ -35,34 +34,34 @@ export interface Explanation {
   render(hasColour?: boolean): string;
 }
 
-/** Says of a check that was not reached, because the keys cannot be fetched, what it would decide. */
-function describeUnverified(checks: readonly Check[], one: Check, outcome: Unverified): string {
-  const rejecting = checks.findIndex(({ advice }) => outcome in advice);
-  const at = checks.indexOf(one);
-  if (['binding', 'schema', 'signature'].includes(one.name)) return 'not verified';
-  if (rejecting < 0 || at < rejecting) return 'not verified, would be accepted';
-  return at === rejecting ? `not verified, would be rejected: ${one.wants}` : 'not reached';
-}
+/** What the claims of a token would lead to if its signature had been verified. */
+export type Unverified = RefusalReason | 'accepted';
+
+/** The checks that nothing but a key, or the application, can decide. */
+const unverifiable = ['binding', 'schema', 'signature'];
 
 /**
  * The checks before the one that rejected have passed. Those after it were not reached. A reason that no check names is
  * a row of its own, and which of the others have passed is then unknown.
+ * @param unverified what the checks that were not reached would decide; undefined if that is unknown
  */
 export function withVerdicts(
   checks: readonly Check[],
   reason: RefusalReason | undefined,
   unverified?: Unverified,
 ): readonly ExplainedCheck[] {
-  const rejecting = reason === undefined ? checks.length : checks.findIndex(({ advice }) => reason in advice);
-  if (reason !== undefined && rejecting < 0)
+  const indexOf = (outcome = 'accepted') => [...checks, undefined].findIndex((each) => !each || outcome in each.advice);
+  const rejecting = indexOf(reason);
+  if (reason !== undefined && rejecting === checks.length)
     return withVerdicts([check(reason, undefined, refusals[reason].description, { [reason]: '' }), ...checks], reason);
-  return checks.flatMap((one, index): readonly ExplainedCheck[] => {
-    const { name, has, wants, passed } = one;
+  const last = unverified === undefined ? rejecting : indexOf(unverified);
+  return checks.flatMap(({ name, has, wants, passed }, index): ExplainedCheck[] => {
     if (index === rejecting) return [{ name, has: has ?? 'none', verdict: 'rejected', words: `rejected: ${wants}` }];
     if (has === undefined) return [];
-    const unreached = unverified ? describeUnverified(checks, one, unverified) : 'not reached';
-    if (index > rejecting) return [{ name, has, verdict: 'not reached', words: unreached }];
-    return [{ name, has, verdict: 'passed', words: passed }];
+    if (index < rejecting) return [{ name, has, verdict: 'passed', words: passed }];
+    const would = index === last ? `rejected: ${wants}` : 'accepted';
+    const words = unverifiable.includes(name) ? 'not verified' : `not verified, would be ${would}`;
+    return [{ name, has, verdict: 'not reached', words: index > last ? 'not reached' : words }];
   });
 }
 

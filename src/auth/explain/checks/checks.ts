@@ -68,7 +68,7 @@ function describeKeys(explained: Explained): readonly Check[] {
 const maxKeyIds = 10;
 
 /** Returns which keys the issuer publishes, so that a `kid` of another form shows. */
-function describeKeyIds({ keyIds }: Explained): string {
+function describeKeyIds({ keyIds = [] }: Explained): string {
   const more = keyIds.length - maxKeyIds;
   const ids = [...keyIds.slice(0, maxKeyIds), ...(more > 0 ? [`and ${more} more`] : [])];
   return ids.length === 0 ? '' : `, and it publishes the keys ${joined(ids)}`;

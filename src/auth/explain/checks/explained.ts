@@ -33,20 +33,20 @@ export interface Explained {
   readonly header: Members;
   readonly claims: Members;
   /** Whether the claims are what the application knows of a token that is not a JWT. */
-  readonly isIntrospected: boolean;
+  readonly isIntrospected?: boolean;
   readonly options: Omit<CheckedOptions, 'issuer'> & { readonly issuer: readonly string[] };
   /** The configured issuer that the token names; undefined if there is none. */
-  readonly issuer: string | undefined;
+  readonly issuer?: string | undefined;
   /** What the option `issuer` has done, if it is a function. */
-  readonly lookup: string | undefined;
+  readonly lookup?: string | undefined;
   readonly requirements: Requirements;
   readonly nowSeconds: number;
   /** Why the keys of the token's issuer cannot be fetched. */
-  readonly lastFailure: FetchFault | undefined;
+  readonly lastFailure?: FetchFault | undefined;
   /** Why the key that the token names is not used although it is published; undefined otherwise. */
-  readonly keyFault: string | undefined;
+  readonly keyFault?: string | undefined;
   /** The IDs of the keys that the issuer publishes. Empty if they are not known. */
-  readonly keyIds: readonly string[];
+  readonly keyIds?: readonly string[];
   /** Returns the name of an option, in the words of options or of settings. */
   readonly nameOf: (option: keyof CheckedOptions) => string;
   /** The proof that was pasted with the token, if any, and what it is compared with. */

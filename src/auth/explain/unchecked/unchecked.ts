@@ -1,12 +1,13 @@
 import { checkOptions } from '../../options/check-options.ts';
+import { identifierOf, listedIssuers } from '../../options/issuers.ts';
 import { Refusal, refusals } from '../../refusals.ts';
+import { readClaims } from '../../token/claims.ts';
 import { createHeaderReader } from '../../token/header.ts';
 import type { CheckedOptions, RefusalReason } from '../../types.ts';
 import { describeChecks } from '../checks/checks.ts';
 import { adviceFor, type Check, type Explained } from '../checks/explained.ts';
 import type { decodePasted } from '../pasted.ts';
 import { type Explanation, withRender } from '../render.ts';
-import { judgeUnverified } from '../unverified.ts';
 import { type Suggestion, suggestOptions } from './suggestion.ts';
 
 const unchecked = { verdict: 'not reached', words: 'not checked' } as const;
@@ -24,18 +25,10 @@ export function explainUnchecked(
   const unknown = { issuer: 'https://issuer.invalid/', audience: 'none', jwksUri: 'https://issuer.invalid/keys' };
   const rules = checkOptions({ ...given, ...unknown, ...suggestion?.options });
   const options = { ...rules, issuer: [] };
-  const nothing = {
-    isIntrospected: false,
-    issuer: undefined,
-    lookup: undefined,
-    lastFailure: undefined,
-    keyFault: undefined,
-    keyIds: [],
-  };
   // With a scope, those of the token are listed.
   const requirements = { scope: 'any' };
   const nowSeconds = Date.now() / 1000;
-  const checks = describeChecks({ ...decoded, ...nothing, options, requirements, nowSeconds, nameOf });
+  const checks = describeChecks({ ...decoded, options, requirements, nowSeconds, nameOf });
   const listed = checks.flatMap(({ name, has }) => (has === undefined ? [] : { name, has, ...unchecked }));
   const end =
     suggestion === undefined
@@ -65,6 +58,7 @@ function whyRejected(
 ): RefusalReason | undefined {
   const header = createHeaderReader(rules.algorithms, rules.tokenType)(text);
   if (header instanceof Refusal) return header.reason;
-  const outcome = judgeUnverified(claims, rules, nowSeconds, () => undefined);
-  return outcome === 'token_expired' || outcome === 'accepted' ? undefined : outcome;
+  const [issuer = ''] = listedIssuers(rules).map(identifierOf);
+  const read = readClaims(claims, { ...rules, issuer }, nowSeconds);
+  return read instanceof Refusal && read.reason !== 'token_expired' ? read.reason : undefined;
 }

@@ -1,0 +1,129 @@
+import { checkFound } from '../guard/found-issuer.ts';
+import { whySkipped } from '../keys/jwk-set.ts';
+import { createIssuerLookup, isKeyFor } from '../keys/tenants.ts';
+import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers.ts';
+import { responseOf } from '../token/introspection.ts';
+import type { Algorithm, CheckedOptions, FindIssuer, GuardOptions, RefusalReason } from '../types.ts';
+import { describeValue } from '../values/describe-value.ts';
+import { isJsonObject, type Members, namesIn, withoutNulls } from '../values/json.ts';
+import { promised } from '../values/promises.ts';
+import { printable } from '../values/text.ts';
+import { joined } from './checks/explained.ts';
+
+/** What is learned from a guard that explains. */
+export interface Seen {
+  /** Why it rejected each request. */
+  readonly reasons: RefusalReason[];
+  /** The last document of each issuer that may be a key set. */
+  readonly documents: Map<string, unknown>;
+  /** Why keys are skipped, by their ID. */
+  readonly skipped: Map<string, string>;
+  /** The last response of `introspect`. */
+  introspected?: Members;
+  /** What the function `issuer` has done, in words, and what it returned. */
+  lookup?: { readonly said: string; readonly returned?: unknown };
+}
+
+/**
+ * Returns options for a guard that explains, and what is then learned from it. The only functions of the application
+ * that it calls are `issuer` and `introspect`, because explaining a token must not count as a request.
+ */
+export function observe(checked: CheckedOptions) {
+  const { issuer, introspect, clientCertificate } = checked;
+  const seen: Seen = { reasons: [], documents: new Map(), skipped: new Map() };
+  const options: GuardOptions = {
+    ...checked,
+    issuer:
+      typeof issuer === 'function'
+        ? observeLookup(issuer, seen)
+        : issuer.map((each) =>
+            typeof each === 'object' ? { ...each, introspect: observeIntrospection(each.introspect, seen) } : each,
+          ),
+    introspect: observeIntrospection(introspect, seen),
+    isRevoked: undefined,
+    onAccepted: undefined,
+    onRefused: (_, reason) => seen.reasons.push(reason),
+    onKeySetEvent: (event) => {
+      const reasons = 'reasons' in event ? event.reasons : undefined;
+      for (const [kid, reason] of Object.entries(reasons ?? {})) seen.skipped.set(kid, reason);
+    },
+    onReplayStoreEvent: () => {},
+    errorHeaders: undefined,
+    // That of the process is not for proofs that are only explained.
+    replayStore: { markUsed: () => true },
+    clientCertificate: clientCertificate && (() => undefined),
+  };
+  return { options, seen };
+}
+
+function observeIntrospection(introspect: CheckedOptions['introspect'], seen: Seen): CheckedOptions['introspect'] {
+  if (!introspect) return undefined;
+  return async (opaque, limited) => {
+    const response = await responseOf(() => introspect(opaque, limited));
+    seen.introspected = isJsonObject(response) ? response : {};
+    // Anything but an object is an outage, whatever its type.
+    return response as object;
+  };
+}
+
+function observeLookup(find: FindIssuer, seen: Seen): FindIssuer {
+  seen.lookup = { said: 'was not called, because iss does not have the form of an issuer' };
+  return async (iss, limited) => {
+    seen.lookup = { said: 'failed, or took too long' };
+    const returned = await promised(find(iss, limited));
+    const value = isJsonObject(returned) ? `an object with ${joined(namesIn(returned))}` : describeValue(returned);
+    seen.lookup = { said: `returned ${value}`, returned };
+    return returned as Awaited<ReturnType<FindIssuer>>;
+  };
+}
+
+/** Returns the claims of a token, and what applies to it: the rules of the issuer that it names, or of the only one. */
+export function selectIssuer(checked: CheckedOptions, seen: Seen, decoded: Members) {
+  const { issuer: entries, said } = readIssuers(checked, seen);
+  const byIssuer = optionsByIssuer({ ...checked, issuer: entries });
+  const listed = [...byIssuer.keys()];
+  const sole = listed.length === 1 && said === undefined ? listed[0] : undefined;
+  const asked = entries.find((each) => typeof each === 'object' && each.introspect);
+  const { introspected } = seen;
+  const claims = introspected ? { iss: asked ? identifierOf(asked) : sole, ...introspected } : decoded;
+  const issuer = createIssuerLookup(new Map(listed.map((each) => [each, each])))(claims.iss);
+  const identifier = issuer ?? sole ?? '';
+  const own = byIssuer.get(identifier);
+  return { claims, issuer, listed, said, rules: own && { ...own, issuer: identifier } };
+}
+
+/** Returns the issuers that are listed, or the one that the function `issuer` returned, and what that has done. */
+function readIssuers(checked: CheckedOptions, { lookup }: Seen) {
+  const said = lookup?.said;
+  if (!isJsonObject(lookup?.returned)) return { issuer: listedIssuers(checked), said };
+  try {
+    return { issuer: listedIssuers(checkFound(checked, lookup.returned)), said };
+  } catch (error) {
+    return { issuer: [], said: `${said}. ${(error as TypeError).message}` };
+  }
+}
+
+/** Returns the keys that an issuer publishes. */
+export function publishedKeys({ documents }: Seen, issuer = ''): readonly Members[] {
+  const json = documents.get(issuer);
+  return isJsonObject(json) && Array.isArray(json.keys) ? json.keys.filter(isJsonObject).map(withoutNulls) : [];
+}
+
+/** Returns why the key with this `kid`, which the issuer publishes, does not verify a token with these claims. */
+export function keyFaultOf(
+  seen: Seen,
+  issuer: string | undefined,
+  kid: unknown,
+  claims: Members,
+  algorithms: readonly Algorithm[],
+): string | undefined {
+  const published = publishedKeys(seen, issuer).filter((key) => key.kid === kid);
+  const [first] = published;
+  if (issuer === undefined || first === undefined) return undefined;
+  const others = published.map(({ issuer: each }) => each).filter((each) => typeof each === 'string');
+  if (others.length === published.length && !others.some((each) => isKeyFor(claims, issuer, each)))
+    return `but for the issuer ${others.join(', ')}`;
+  // Only importing a key shows that its point is off its curve, or that the runtime does not support it.
+  const reason = whySkipped(first, algorithms) ?? seen.skipped.get(printable(String(kid)));
+  return reason === undefined ? undefined : `but it is not used: ${reason}`;
+}
