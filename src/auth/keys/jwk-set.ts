@@ -52,19 +52,16 @@ export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?
 
 /** A key that is not used as its issuer may intend. */
 interface ReportedKey {
+  /** Used for one of several algorithms that it fits, not supported by the runtime, or malformed or weak. */
+  readonly type: 'ambiguous' | 'unsupported' | 'unusable';
   readonly kid: string;
-  /** Such as `1024 bits`. Empty if the key is used, but only for one of several algorithms. */
+  /** Such as `1024 bits`. Empty if the key is used. */
   readonly reason: string;
 }
 
 export interface ImportedKeys {
   readonly keys: Keys;
-  /** Keys without `alg` that fit several of the accepted algorithms. */
-  readonly ambiguous: readonly ReportedKey[];
-  /** Keys that are skipped, because the runtime does not support their algorithm. */
-  readonly unsupported: readonly ReportedKey[];
-  /** Keys that are skipped, because they are malformed or weak. */
-  readonly unusable: readonly ReportedKey[];
+  readonly reported: readonly ReportedKey[];
 }
 
 /**
@@ -75,22 +72,22 @@ export interface ImportedKeys {
  */
 export async function importKeys(read: ReturnType<typeof readJwkSet>, held: Keys, url?: string): Promise<ImportedKeys> {
   const keys = new Map<string, ImportedKey[]>();
-  const unsupported: ReportedKey[] = [];
-  const unusable: ReportedKey[] = [];
-  for (const { kid, algorithm, publicJwk, issuer } of read.keys) {
+  const reported: ReportedKey[] = [];
+  for (const { kid, algorithm, publicJwk, issuer, isAmbiguous } of read.keys) {
+    const report = (type: ReportedKey['type'], reason: string) => reported.push({ type, kid, reason });
     const identity = JSON.stringify([algorithm, publicJwk, issuer]);
     const known = held.get(kid)?.find((key) => key.identity === identity);
     const isReadable = typeof publicJwk === 'object';
     const cryptoKey = known?.cryptoKey ?? (isReadable ? await importPublicJwk(publicJwk, algorithm) : 'invalid');
-    if (cryptoKey === 'unsupported') unsupported.push({ kid, reason: `this runtime does not support ${algorithm}` });
-    else if (cryptoKey === 'invalid') unusable.push({ kid, reason: isReadable ? 'not on its curve' : publicJwk });
-    else
+    if (cryptoKey === 'unsupported') report('unsupported', `this runtime does not support ${algorithm}`);
+    else if (cryptoKey === 'invalid') report('unusable', isReadable ? 'not on its curve' : publicJwk);
+    else {
       keys.set(kid, [...(keys.get(kid) ?? []), known ?? { algorithm, cryptoKey, issuer, identity, isCurrent: true }]);
+      if (isAmbiguous) report('ambiguous', '');
+    }
   }
-  const describe = ({ kid, reason }: ReportedKey) => `${printable(kid, 64)}: ${reason}`;
-  if (keys.size === 0) throw noUsableKey(url, [...read.skipped, ...[...unsupported, ...unusable].map(describe)]);
-  const ambiguous = read.keys.flatMap(({ kid, isAmbiguous }) => (isAmbiguous ? { kid, reason: '' } : []));
-  return { keys, ambiguous, unsupported, unusable };
+  if (keys.size > 0) return { keys, reported };
+  throw noUsableKey(url, [...read.skipped, ...reported.map(({ kid, reason }) => `${printable(kid, 64)}: ${reason}`)]);
 }
 
 /** An issuer with more keys than that is told about the first. */
@@ -129,7 +126,7 @@ function readKey(jwk: unknown, accepted: readonly Algorithm[]): ReadKey | string
     publicJwk,
     // What is not a string is no issuer.
     issuer: issuer === undefined || typeof issuer === 'string' ? issuer : '',
-    isAmbiguous: typeof publicJwk === 'object' && second !== undefined,
+    isAmbiguous: second !== undefined,
   };
 }
 

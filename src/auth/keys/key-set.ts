@@ -1,5 +1,6 @@
 import { Refusal } from '../refusals.ts';
 import type { Algorithm, FetchFault, KeySetChange, KeySetEvent, KeySetState } from '../types.ts';
+import { groupBy } from '../values/group-by.ts';
 import { notify } from '../values/promises.ts';
 import { printable } from '../values/text.ts';
 import type { KeySetSource } from './discovery.ts';
@@ -29,6 +30,7 @@ export interface KeySetOptions extends RefreshOptions {
 /** The keys of one issuer. */
 export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
   #keys: Keys = new Map();
+  /** The kinds of keys that were reported. */
   readonly #reported = new Set<string>();
 
   /**
@@ -95,7 +97,12 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
   protected accept(imported: ImportedKeys, afterFailures: number): void {
     const change = this.#replace(imported.keys);
     this.#emit({ type: 'fetched', ...change, afterFailures });
-    for (const type of ['ambiguous', 'unsupported', 'unusable'] as const) this.#reportOnce(type, imported[type]);
+    for (const [type, keys] of groupBy(imported.reported, (key) => key.type)) {
+      if (this.#reported.has(type)) continue;
+      this.#reported.add(type);
+      const reasons = Object.fromEntries(keys.map(({ kid, reason }) => [printable(kid), reason]));
+      this.#emit({ type, keys: Object.keys(reasons), ...(type !== 'ambiguous' && { reasons }) });
+    }
   }
 
   protected fail(fault: FetchFault, failures: number): void {
@@ -111,14 +118,6 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
     const change = replaceKeys(this.#keys, keys);
     this.#keys = keys;
     return change;
-  }
-
-  /** Reports keys that are not used as their issuer may intend. */
-  #reportOnce(type: 'ambiguous' | 'unsupported' | 'unusable', keys: ImportedKeys[typeof type]): void {
-    if (keys.length === 0 || this.#reported.has(type)) return;
-    this.#reported.add(type);
-    const reasons = Object.fromEntries(keys.map(({ kid, reason }) => [printable(kid), reason]));
-    this.#emit({ type, keys: Object.keys(reasons), ...(type !== 'ambiguous' && { reasons }) });
   }
 
   #emit(change: KeySetChange): void {

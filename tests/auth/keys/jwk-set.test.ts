@@ -140,8 +140,8 @@ describe('importKeys()', () => {
     ['nothing wrong', ec(), false],
   ])('names a key with %s if only its form is wrong', async (_, key, isNamed) => {
     const good = publish(rsaKey('good'), 'good', { alg: 'RS256' });
-    const { unusable } = await importKeys(readJwkSet({ keys: [key, good] }, algorithms), new Map());
-    expect(unusable.map(({ kid }) => kid)).toEqual(isNamed ? [String(key.kid)] : []);
+    const { reported } = await importKeys(readJwkSet({ keys: [key, good] }, algorithms), new Map());
+    expect(reported.map(({ kid }) => kid)).toEqual(isNamed ? [String(key.kid)] : []);
   });
 
   const issuer = 'https://issuer.example.test';
