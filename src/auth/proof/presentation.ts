@@ -1,6 +1,5 @@
-import { type Refusal, refuse } from '../refusals.ts';
+import { Refusal } from '../refusals.ts';
 import type { ReplayStore } from '../types.ts';
-import { promised } from '../values/promises.ts';
 
 /** What a request presents, as it was when the check began. */
 export interface Presentation {
@@ -16,48 +15,33 @@ export function isSamePresentation(one: Presentation, other: Presentation): bool
   return one.token === other.token && one.proof === other.proof && one.url === other.url && one.method === other.method;
 }
 
-/** The use of a proof by a request, in each store: several guards can check one request. */
-interface Uses {
-  readonly presented: Presentation;
-  readonly outcomes: Map<ReplayStore, Promise<Refusal | undefined>>;
-}
-
-const usesOf = new WeakMap<object, Uses>();
-
 /**
- * Uses a proof for this request. Resolves to why the request is rejected, or to undefined if the proof was not used
- * before. All checks of the request share the outcome, unless it is unknown.
- * @param watch is told that the store could be used, or why not
+ * Returns what `find` resolves to, which all that ask for this key share. A refusal is not kept: time passes, and
+ * outages end.
  */
-export function useProof(
-  request: object,
-  presented: Presentation,
-  store: ReplayStore,
-  mark: () => unknown,
-  watch: (fault?: unknown) => void,
-): Promise<Refusal | undefined> {
-  const known = usesOf.get(request);
-  const uses = known && isSamePresentation(known.presented, presented) ? known : { presented, outcomes: new Map() };
-  usesOf.set(request, uses);
-  const earlier = uses.outcomes.get(store);
-  if (earlier !== undefined) return earlier;
-  const outcome = markOnce(mark, watch).then((refusal) => {
-    if (refusal?.reason === 'replay_unknown') uses.outcomes.delete(store);
-    return refusal;
-  });
-  uses.outcomes.set(store, outcome);
-  return outcome;
+export function shareAccepted<Key extends object, Found>(
+  shared: WeakMap<Key, Promise<Found | Refusal>>,
+  key: Key,
+  find: () => Promise<Found | Refusal>,
+): Promise<Found | Refusal> {
+  const known = shared.get(key);
+  if (known) return known;
+  const found = find();
+  shared.set(key, found);
+  const forget = () => shared.delete(key);
+  found.then((result) => result instanceof Refusal && forget(), forget);
+  return found;
 }
 
-/** Never rejects. A store of the application may return anything. */
-async function markOnce(mark: () => unknown, watch: (fault?: unknown) => void): Promise<Refusal | undefined> {
-  try {
-    const isFirst = await promised(mark());
-    if (typeof isFirst !== 'boolean') throw new TypeError('markUsed must return a boolean');
-    watch();
-    return isFirst ? undefined : refuse('proof_replayed');
-  } catch (fault) {
-    watch(fault);
-    return refuse('replay_unknown');
-  }
+type Use = Promise<Refusal | undefined>;
+
+/** The use of a proof by a request, in each store: several guards can check one request. */
+const usesOf = new WeakMap<object, { readonly presented: Presentation; readonly byStore: WeakMap<ReplayStore, Use> }>();
+
+/** Uses a proof for this request, unless another check of the request, by any guard, has used it or is using it. */
+export function useOnce(request: object, presented: Presentation, store: ReplayStore, use: () => Use): Use {
+  const known = usesOf.get(request);
+  const uses = known && isSamePresentation(known.presented, presented) ? known : { presented, byStore: new WeakMap() };
+  usesOf.set(request, uses);
+  return shareAccepted(uses.byStore, store, use);
 }

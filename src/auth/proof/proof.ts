@@ -2,10 +2,11 @@ import { Refusal, refuse } from '../refusals.ts';
 import type { CheckedOptions, ReplayStore } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
+import { promised } from '../values/promises.ts';
 import { pathOf } from '../values/text.ts';
 import { checkProof, type GoodProof, isCurrent } from './check-proof.ts';
 import { createNonces } from './nonces.ts';
-import { type Presentation, useProof } from './presentation.ts';
+import { type Presentation, shareAccepted, useOnce } from './presentation.ts';
 import { clockDifferenceMs, createStoreWatch } from './replay-store.ts';
 
 /*
@@ -56,7 +57,7 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
   const windowMs = windowSeconds * 1000;
   const maxAheadMs = nonces ? clockDifferenceMs : windowMs;
   const watch = createStoreWatch(options.onReplayStoreEvent);
-  const proofs = new WeakMap<Presentation, () => Promise<Refusal | VerifiedProof>>();
+  const proofs = new WeakMap<Presentation, Promise<Refusal | VerifiedProof>>();
 
   async function verify(request: object, presented: Presentation, thumbprint: string) {
     const path = pathOf(presented.url);
@@ -72,15 +73,24 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
     // Hashed together, so that clients with equal `jti` values do not collide.
     const key = await sha256(`${proof.thumbprint}.${proof.id}`);
     const nextNonce = nonces && now() - issuedAtMs >= windowMs / 2 ? await nonces.issue() : undefined;
-    const use = async () => {
-      // Again, because the clock may have been set or the process paused. Nothing is awaited until the proof is marked.
-      const ageMs = now() - issuedAtMs;
-      if (!isInWindow(ageMs)) return refuseTime(proof, issuedAtMs);
-      const lifetimeMs = Math.ceil(windowMs + clockDifferenceMs - ageMs);
-      const mark = () => replayStore.markUsed(key, lifetimeMs, Math.floor(issuedAtMs));
-      return useProof(request, presented, replayStore, mark, watch);
-    };
-    return { nextNonce, use: keepAccepted(use) };
+    return { nextNonce, use: () => useOnce(request, presented, replayStore, () => use(proof, key, issuedAtMs)) };
+  }
+
+  /** A store of the application may return anything. */
+  async function use(proof: GoodProof, key: string, issuedAtMs: number): Promise<Refusal | undefined> {
+    // Again, because the clock may have been set or the process paused. Nothing is awaited until the proof is marked.
+    const ageMs = now() - issuedAtMs;
+    if (!isInWindow(ageMs)) return refuseTime(proof, issuedAtMs);
+    const lifetimeMs = Math.ceil(windowMs + clockDifferenceMs - ageMs);
+    try {
+      const isFirst = await promised(replayStore.markUsed(key, lifetimeMs, Math.floor(issuedAtMs)));
+      if (typeof isFirst !== 'boolean') throw new TypeError('markUsed must return a boolean');
+      watch();
+      return isFirst ? undefined : refuse('proof_replayed');
+    } catch (fault) {
+      watch(fault);
+      return refuse('replay_unknown');
+    }
   }
 
   const isInWindow = (ageMs: number) => ageMs <= windowMs && ageMs >= -maxAheadMs;
@@ -95,22 +105,6 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
     return new Refusal(reason, 1, await nonces.issue());
   }
 
-  return (request, presented, thumbprint) => {
-    const find = proofs.get(presented) ?? keepAccepted(() => verify(request, presented, thumbprint));
-    proofs.set(presented, find);
-    return find();
-  };
-}
-
-/** Returns a function that finds something once. A refusal is not kept: time passes, and outages end. */
-function keepAccepted<Found>(find: () => Promise<Found>): () => Promise<Found> {
-  let known: Promise<Found> | undefined;
-  const forget = () => {
-    known = undefined;
-  };
-  return () => {
-    known ??= find();
-    known.then((found) => found instanceof Refusal && forget(), forget);
-    return known;
-  };
+  return (request, presented, thumbprint) =>
+    shareAccepted(proofs, presented, () => verify(request, presented, thumbprint));
 }
