@@ -14,7 +14,7 @@ import { withCommonTenant } from './tenants.ts';
 
 export type KeySetSourceOptions = Pick<CheckedOptions, 'jwksUri' | 'jwksAllowHttp' | 'fetch'>;
 
-/** A document that may be a JWK Set: that is checked later. */
+/** A document with the form of a JWK Set. Its keys are checked later. */
 export interface FetchedDocument {
   /** Undefined for keys that were given. */
   readonly url: string | undefined;
@@ -33,51 +33,39 @@ export function createKeySetSource(
   issuer: string,
   { jwksUri, jwksAllowHttp, fetch = globalThis.fetch }: KeySetSourceOptions,
 ): KeySetSource {
+  const usual = wellKnownUrls(issuer).keySet;
+  const isUsualFirst = issuer.endsWith('/');
   let found: string | undefined;
 
   async function fetchFrom(url: string, signal: AbortSignal): Promise<FetchedDocument> {
-    return { url, json: await fetchJson(fetch, url, 'key set', signal) };
-  }
-  if (jwksUri !== undefined) return (signal) => fetchFrom(jwksUri, signal);
-
-  const usual = wellKnownUrls(issuer).keySet;
-  async function fetchUsual(signal: AbortSignal): Promise<FetchedDocument> {
-    const document = await fetchFrom(usual, signal);
-    requireKeySet(document.json, usual);
-    return document;
+    const json = await fetchJson(fetch, url, 'key set', signal);
+    requireKeySet(json, url);
+    // What is tried first anyway is followed by the metadata, whatever its response is.
+    if (url !== usual || !isUsualFirst) found = url;
+    return { url, json };
   }
 
   /** @param faults of the URLs that were tried before */
   async function look(signal: AbortSignal, faults: FetchFault[]): Promise<FetchedDocument> {
     const named = async (url: string) => namedIn(await readMetadata(fetch, issuer, url, signal), issuer, jwksAllowHttp);
     const steps = wellKnownUrls(issuer).metadata.map((url) => () => named(url) as Promise<string | FetchedDocument>);
-    const guess = () => fetchUsual(signal);
-    const place = await firstOf(issuer.endsWith('/') ? [guess, ...steps] : [...steps, guess], faults, guess);
-    if (typeof place !== 'string') {
-      if (!issuer.endsWith('/')) found = usual;
-      return place;
-    }
-    try {
-      const document = await fetchFrom(place, signal);
-      found = place;
-      return document;
-    } catch (error) {
+    const guess = () => fetchFrom(usual, signal);
+    const place = await firstOf(isUsualFirst ? [guess, ...steps] : [...steps, guess], faults, guess);
+    if (typeof place !== 'string') return place;
+    return fetchFrom(place, signal).catch((error: unknown) => {
       throw error instanceof FetchError ? afterOthers(error.fault, [...faults, error.fault]) : error;
-    }
+    });
   }
 
+  if (jwksUri !== undefined) return (signal) => fetchFrom(jwksUri, signal);
   return async (signal, isAnew = false) => {
     const url = isAnew ? undefined : found;
     found = undefined;
     if (url === undefined) return look(signal, []);
-    try {
-      const document = await (url === usual ? fetchUsual(signal) : fetchFrom(url, signal));
-      found = url;
-      return document;
-    } catch (error) {
+    return fetchFrom(url, signal).catch((error: unknown) => {
       if (error instanceof FetchError && isMissing(error.fault)) return look(signal, [error.fault]);
       throw error;
-    }
+    });
   };
 }
 
