@@ -2,7 +2,7 @@ import { FetchError } from '../keys/fetch/fault.ts';
 import type { createIssuerKeys } from '../keys/issuer-keys.ts';
 import { checkOptions, haveEqualOptions } from '../options/check-options.ts';
 import { optionsByIssuer } from '../options/issuers.ts';
-import type { FoundIssuer } from '../token/known-issuer.ts';
+import type { ReadIssuer } from '../token/known-issuer.ts';
 import type { ListedTrusts } from '../token/trust.ts';
 import type { CheckedOptions, Fetch, IssuerOptions } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
@@ -32,15 +32,15 @@ export function checkFound(options: CheckedOptions, returned: object): CheckedOp
 
 const isPrivateUrl = (url: string) => isPrivateHost(new URL(url).hostname);
 
-/** Returns a function that checks what the function `issuer` returned. It returns `earlier` if that says the same. */
-export function createFoundIssuerReader(options: CheckedOptions, list: List) {
+/** Returns a function that checks what the function `issuer` returned. */
+export function createFoundIssuerReader(options: CheckedOptions, list: List): ReadIssuer {
   // The metadata of an issuer name the URL of its keys.
   const fetchPublic: Fetch = (url, init) => {
     if (isPrivateUrl(url)) throw new FetchError('insecure_address', undefined, { found: printableUrl(url) });
     return (options.fetch ?? globalThis.fetch)(url, init);
   };
 
-  return (iss: string, returned: unknown, earlier: FoundIssuer | undefined): FoundIssuer => {
+  return (iss, returned, earlier) => {
     if (!isJsonObject(returned)) throw new TypeError('It must be an object, or undefined for an unknown issuer');
     const { jwksAllowPrivate = false } = returned;
     if (typeof jwksAllowPrivate !== 'boolean') throw new TypeError('jwksAllowPrivate must be true or false');

@@ -1,7 +1,8 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import type { KeySetState } from '../types.ts';
+import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { RecentMap } from '../values/recent-map.ts';
-import { type AnswerTimes, type FoundIssuer, KnownIssuer } from './known-issuer.ts';
+import { type AnswerTimes, type FoundIssuer, KnownIssuer, type ReadIssuer } from './known-issuer.ts';
 import { type Answer, maxQuestions, type QuestionOptions, Questions } from './questions.ts';
 import { RefusedIssuers } from './refused-issuers.ts';
 import type { Trust } from './trust.ts';
@@ -13,14 +14,13 @@ import type { Trust } from './trust.ts';
 
 /** Issuers with their keys. The one that was used least recently leaves first. */
 const maxKnown = 1000;
-/** How long a known issuer waits without a request while too many others are looked up. */
-const pauseMs = 1000;
-/** How long an unknown issuer is not looked up again after a failure. */
-const failedMs = 2000;
+/** How long an issuer is not asked about again after a failure, or while too many others are. */
+const retryMs = 2000;
 
 export interface IssuerFinderOptions extends AnswerTimes, QuestionOptions {
   /** Whether an issuer can have this identifier. */
   readonly isIssuer: (iss: unknown) => iss is string;
+  readonly read: ReadIssuer;
 }
 
 type TrustOrRefusal = Trust | Refusal;
@@ -33,11 +33,15 @@ export class IssuerFinder {
   /** Apart from the others, so that invented names end no cooldown. */
   readonly #displaced = new RefusedIssuers();
   readonly #questions: Questions<TrustOrRefusal>;
+  readonly #warn: (fault: string) => void;
   #isStopped = false;
 
   constructor(options: IssuerFinderOptions) {
     this.#options = options;
     this.#questions = new Questions(options);
+    // A client chooses `iss`, so it is not named, and cannot cause more than one line in a while.
+    const once = { everyMs: options.jwksMaxAgeSeconds * 1000, now: () => options.clock.now() };
+    this.#warn = createFaultWarning('look up an issuer', 'the function issuer', 'Requests get a 503', once);
     this.#known.onEvict = (iss, issuer) => {
       issuer.leave();
       this.#displaced.add(iss, 'issuer_unavailable', issuer.askedAt + options.jwksCooldownSeconds * 1000);
@@ -100,11 +104,10 @@ export class IssuerFinder {
   }
 
   #askOnce(iss: string): TrustOrRefusal | Promise<TrustOrRefusal> {
-    const isKnown = this.#isKnown(iss);
     if (this.#questions.isPending(iss)) return this.#waitFor(iss);
-    if (this.#questions.areTooMany((each) => this.#isKnown(each) === isKnown)) return this.#keep(iss);
-    const earlierOf = () => this.#known.peek(iss)?.found;
-    return this.#questions.ask(iss, earlierOf, (answer, askedAt) => this.#settle(iss, answer, askedAt));
+    const isKnown = (each: string) => this.#known.peek(each) !== undefined;
+    if (this.#questions.areTooMany((each) => isKnown(each) === isKnown(iss))) return this.#keep(iss);
+    return this.#questions.ask(iss, (answer, askedAt) => this.#settle(iss, answer, askedAt));
   }
 
   async #waitFor(iss: string): Promise<TrustOrRefusal> {
@@ -112,29 +115,33 @@ export class IssuerFinder {
   }
 
   #settle(iss: string, answer: Answer, askedAt: number): TrustOrRefusal {
-    const { clock, jwksCooldownSeconds } = this.#options;
-    switch (answer) {
-      case 'unknown':
-        return this.#refuse(iss, 'issuer_mismatch', askedAt + jwksCooldownSeconds * 1000);
+    const { clock, read, jwksCooldownSeconds, jwksTimeoutSeconds } = this.#options;
+    const earlier = this.#known.peek(iss);
+    if (answer === 'given up') return earlier?.trust ?? refuse('issuer_unavailable');
+    if (answer === 'failed') {
+      this.#warn(`failed, or took longer than ${jwksTimeoutSeconds} seconds`);
+      return this.#keep(iss, true);
+    }
+    const { returned } = answer;
+    if ((returned ?? undefined) === undefined)
+      return this.#refuse(iss, 'issuer_mismatch', askedAt + jwksCooldownSeconds * 1000);
+    try {
+      return this.#remember(iss, read(iss, returned, earlier?.found), askedAt);
+    } catch (error) {
+      // Anything but a message of ours may contain secrets.
+      const fault = error instanceof TypeError ? error.message : `Reading it threw ${nameOfFault(error)}`;
+      this.#warn(`returned what cannot be used. ${fault}`);
       // A mistake is an answer: the one before no longer counts.
-      case 'unusable':
-        return this.#refuse(iss, 'issuer_unavailable', clock.now() + failedMs);
-      case 'failed':
-        return this.#keep(iss, true);
-      case 'given up':
-        return this.#known.peek(iss)?.trust ?? refuse('issuer_unavailable');
-      default:
-        return this.#remember(iss, answer, askedAt);
+      return this.#refuse(iss, 'issuer_unavailable', clock.now() + retryMs);
     }
   }
 
   #remember(iss: string, found: FoundIssuer, askedAt: number): Trust {
     const { clock } = this.#options;
-    const earlier = this.#known.peek(iss);
-    const isSame = earlier?.found === found;
-    const issuer = isSame ? earlier : new KnownIssuer(found, this.#options, (each) => this.#isCurrent(iss, each));
-    if (!isSame) {
+    let issuer = this.#known.peek(iss);
+    if (issuer?.found !== found) {
       this.#forget(iss);
+      issuer = new KnownIssuer(found, this.#options, (each) => this.#isCurrent(iss, each));
       if (this.#isStopped) found.keys.stop();
       issuer.usedAt = clock.now();
       this.#known.set(iss, issuer);
@@ -142,10 +149,6 @@ export class IssuerFinder {
     issuer.confirm(askedAt);
     this.#schedule(iss, issuer);
     return issuer.trust;
-  }
-
-  #isKnown(iss: string): boolean {
-    return this.#known.peek(iss) !== undefined;
   }
 
   /** Whether tokens that were verified earlier can still be trusted. That counts as a use. */
@@ -187,10 +190,10 @@ export class IssuerFinder {
     const now = this.#options.clock.now();
     if (!issuer || issuer.hasExpired(now)) {
       this.#forget(iss);
-      return hasFailed ? this.#refuse(iss, 'issuer_unavailable', now + failedMs) : refuse('issuer_unavailable');
+      return hasFailed ? this.#refuse(iss, 'issuer_unavailable', now + retryMs) : refuse('issuer_unavailable');
     }
     issuer.doubt(now, hasFailed);
-    this.#schedule(iss, issuer, Math.max(issuer.askAgainAt, now + pauseMs));
+    this.#schedule(iss, issuer, Math.max(issuer.askAgainAt, now + retryMs));
     return issuer.trust;
   }
 }

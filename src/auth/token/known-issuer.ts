@@ -18,6 +18,12 @@ export interface FoundIssuer {
   readonly keys: Pick<IssuerKeys, 'start' | 'stop' | 'reload' | 'state'>;
 }
 
+/**
+ * Checks what the application returned for `iss`. Returns `earlier` if it says the same.
+ * @throws {TypeError} it is not valid; the message says why
+ */
+export type ReadIssuer = (iss: string, returned: unknown, earlier: FoundIssuer | undefined) => FoundIssuer;
+
 export type AnswerTimes = Pick<TimeAndRandom, 'clock'> &
   Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds'>;
 

@@ -1,12 +1,10 @@
 import type { CheckedOptions, FindIssuer } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { nameOfFault } from '../values/faults.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
-import type { FoundIssuer } from './known-issuer.ts';
 
 /*
- * Questions to the application about issuers: how many at the same time, how long, and what an answer means. When they
- * are asked, and what is kept of the answers, is decided in issuer-finder.ts. Every `iss` is unverified here.
+ * Questions to the application about issuers: how many at the same time, and how long. When they are asked, and what
+ * follows from the answers, is decided in issuer-finder.ts. Every `iss` is unverified here.
  */
 
 /**
@@ -15,20 +13,13 @@ import type { FoundIssuer } from './known-issuer.ts';
  */
 export const maxQuestions = 100;
 
-export interface QuestionOptions
-  extends Pick<CheckedOptions, 'jwksTimeoutSeconds' | 'jwksMaxAgeSeconds'>,
-    Pick<TimeAndRandom, 'clock'> {
+export interface QuestionOptions extends Pick<CheckedOptions, 'jwksTimeoutSeconds'>, Pick<TimeAndRandom, 'clock'> {
   readonly ask: FindIssuer;
-  /**
-   * Checks what the application returned for `iss`. Returns `earlier` if it says the same.
-   * @throws {TypeError} it is not valid; the message says why
-   */
-  readonly read: (iss: string, returned: unknown, earlier: FoundIssuer | undefined) => FoundIssuer;
   readonly withinLimit: WithinLimit;
 }
 
-/** The issuer that the application returned, or why there is none. A question that took too long can be given up. */
-export type Answer = FoundIssuer | 'unknown' | 'unusable' | 'failed' | 'given up';
+/** What the function of the application returned, or why that is unknown. A question that took too long is given up. */
+export type Answer = { readonly returned: unknown } | 'failed' | 'given up';
 
 interface Question<Outcome> {
   /** Undefined until the function of the application has returned. */
@@ -41,7 +32,6 @@ interface Question<Outcome> {
 export class Questions<Outcome> {
   readonly #options: QuestionOptions;
   readonly #pending = new Map<string, Question<Outcome>>();
-  #warnAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: QuestionOptions) {
     this.#options = options;
@@ -72,53 +62,28 @@ export class Questions<Outcome> {
     }
   }
 
-  /**
-   * Asks about an issuer, and resolves to what `settle` makes of the answer.
-   * @param earlierOf returns the answer before, as of when there is another
-   */
-  ask(
-    iss: string,
-    earlierOf: () => FoundIssuer | undefined,
-    settle: (answer: Answer, askedAt: number) => Outcome,
-  ): Promise<Outcome> {
+  /** Asks about an issuer, and resolves to what `settle` makes of the answer. */
+  ask(iss: string, settle: (answer: Answer, askedAt: number) => Outcome): Promise<Outcome> {
     const askedAt = this.#options.clock.now();
     const question: Question<Outcome> = { lostAt: askedAt + this.#options.jwksTimeoutSeconds * 1000 };
     this.#pending.set(iss, question);
-    question.outcome = this.#ask(iss, question, earlierOf).then((answer) => settle(answer, askedAt));
+    question.outcome = this.#ask(iss).then((answer) => {
+      // It must not overwrite what a later one found.
+      if (this.#pending.get(iss) !== question) return settle('given up', askedAt);
+      this.#pending.delete(iss);
+      return settle(answer, askedAt);
+    });
     return question.outcome;
   }
 
-  async #ask(iss: string, question: Question<Outcome>, earlierOf: () => FoundIssuer | undefined): Promise<Answer> {
-    const { ask, read, withinLimit, jwksTimeoutSeconds } = this.#options;
+  async #ask(iss: string): Promise<Answer> {
+    const { ask, withinLimit } = this.#options;
     const limited = new Limited();
-    const limitedAsk = async () => ({ returned: await withinLimit(limited, ask(iss, limited)) });
-    const answer = await limitedAsk().catch(() => undefined);
-    // A question that was given up must not overwrite what a later one found.
-    if (this.#pending.get(iss) !== question) return 'given up';
-    this.#pending.delete(iss);
-    if (!answer) {
+    try {
+      return { returned: await withinLimit(limited, ask(iss, limited)) };
+    } catch {
       // What an application throws may contain secrets.
-      this.#warn(`failed, or took longer than ${jwksTimeoutSeconds} seconds`);
       return 'failed';
     }
-    if ((answer.returned ?? undefined) === undefined) return 'unknown';
-    try {
-      return read(iss, answer.returned, earlierOf());
-    } catch (error) {
-      // Anything but a message of ours may contain secrets.
-      const fault = error instanceof TypeError ? error.message : `Reading it threw ${nameOfFault(error)}`;
-      this.#warn(`returned what cannot be used. ${fault}`);
-      return 'unusable';
-    }
-  }
-
-  /** A client chooses `iss`, so it is not named, and cannot cause more than one line in a while. */
-  #warn(fault: string): void {
-    const { clock, jwksMaxAgeSeconds } = this.#options;
-    const now = clock.now();
-    if (now < this.#warnAt) return;
-    this.#warnAt = now + jwksMaxAgeSeconds * 1000;
-    // biome-ignore lint/suspicious/noConsole: without it, a mistake would show only as 503.
-    console.warn(`Cannot look up an issuer: the function issuer ${fault}`);
   }
 }

@@ -15,12 +15,21 @@ export function ifPossible<Result>(read: () => Result): Result | undefined {
   }
 }
 
-/** Returns a function that warns of an application's first fault. Clients see only that they are rejected. */
-export function createFaultWarning(action: string, name: string, consequence: string): (fault: string) => void {
-  let hasWarned = false;
+/**
+ * Returns a function that warns of an application's first fault, and with a time, of one in so many milliseconds.
+ * Clients see only that they are rejected.
+ */
+export function createFaultWarning(
+  action: string,
+  name: string,
+  consequence: string,
+  { everyMs = Number.POSITIVE_INFINITY, now = (): number => 0 } = {},
+): (fault: string) => void {
+  let warnAt = Number.NEGATIVE_INFINITY;
   return (fault) => {
+    if (now() < warnAt) return;
+    warnAt = now() + everyMs;
     // biome-ignore lint/suspicious/noConsole: without it, nothing would show whose fault it is.
-    if (!hasWarned) console.warn(`Cannot ${action}: ${name} ${fault}. ${consequence}`);
-    hasWarned = true;
+    console.warn(`Cannot ${action}: ${name} ${fault}. ${consequence}`);
   };
 }
