@@ -17,6 +17,11 @@ beforeAll(async () => {
   await $`${process.execPath} build --compile --minify-whitespace --minify-syntax --outfile ${binary} ${main}`.quiet();
 });
 
+const required = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+/** Node.js 20 has no such function, without which the traces of Elysia fail. */
+const withResolvers =
+  'Promise.withResolvers ??= () => { let parts; const promise = new Promise((...both) => { parts = both; }); return { promise, resolve: parts[0], reject: parts[1] }; };';
+
 /** Compiles the matrix, the plugin and Elysia for old browsers, to a module with the name that commands use. */
 async function bundleMatrix() {
   const { outputFiles } = await build({
@@ -27,7 +32,7 @@ async function bundleMatrix() {
     platform: 'node',
     target: 'es2016',
     supported: { 'import-meta': true },
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    banner: { js: `${required}\n${withResolvers}` },
     logLevel: 'error',
   });
   return { 'matrix.mjs': outputFiles[0]?.text ?? '' };
