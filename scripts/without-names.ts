@@ -7,7 +7,9 @@ import { join } from 'node:path';
  * tests that depend on name servers fail or hang elsewhere. Needs root, for a mount namespace and the port of name
  * servers.
  */
-const address = '127.53.53.53';
+// An address of its own for each process (Linux has 22 bits of process IDs), so that several can run at a time.
+const { pid } = process;
+const address = `127.${64 + (pid >> 16)}.${(pid >> 8) & 255}.${pid & 255}`;
 const asked = new Set<string>();
 
 /** The labels of the question, each after its length, follow a header of 12 bytes (RFC 1035 §4.1). */
