@@ -632,12 +632,12 @@ export type KeySetChange =
   | { readonly type: 'expired' }
   | {
       /**
-       * Reported once. `ambiguous`: keys without `alg` fit several accepted algorithms, and are used only with the
-       * first. `unsupported`: the runtime lacks the algorithm of these keys, so they are skipped. `unusable`: these
-       * keys are for an accepted algorithm, but malformed or weak, so they are skipped.
+       * `ambiguous`, reported once: keys without `alg` fit several accepted algorithms, and are used only with the
+       * first. Reported when such keys appear: `unsupported`: the runtime lacks the algorithm of these keys, so they
+       * are skipped. `unusable`: these keys are for an accepted algorithm, but malformed or weak, so they are skipped.
        */
       readonly type: 'ambiguous' | 'unsupported' | 'unusable';
-      /** IDs of these keys. */
+      /** IDs of these keys, without those that were reported before. */
       readonly keys: readonly string[];
       /** Why each of these keys is skipped, by its ID: `{ k1: '1024 bits' }`. Undefined for `ambiguous`. */
       readonly reasons?: Readonly<Record<string, string>> | undefined;

@@ -51,7 +51,7 @@ export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?
 }
 
 /** A key that is not used as its issuer may intend. */
-interface ReportedKey {
+export interface ReportedKey {
   /** Used for one of several algorithms that it fits, not supported by the runtime, or malformed or weak. */
   readonly type: 'ambiguous' | 'unsupported' | 'unusable';
   readonly kid: string;

@@ -4,7 +4,15 @@ import { groupBy } from '../values/group-by.ts';
 import { notify } from '../values/promises.ts';
 import { printable } from '../values/text.ts';
 import type { KeySetSource } from './discovery.ts';
-import { type ImportedKey, type ImportedKeys, importKeys, type Keys, readJwkSet, replaceKeys } from './jwk-set.ts';
+import {
+  type ImportedKey,
+  type ImportedKeys,
+  importKeys,
+  type Keys,
+  type ReportedKey,
+  readJwkSet,
+  replaceKeys,
+} from './jwk-set.ts';
 import { Refreshing, type RefreshOptions } from './refreshing.ts';
 
 /*
@@ -30,8 +38,8 @@ export interface KeySetOptions extends RefreshOptions {
 /** The keys of one issuer. */
 export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
   #keys: Keys = new Map();
-  /** The kinds of keys that were reported. */
-  readonly #reported = new Set<string>();
+  /** What was reported of the keys in the set. */
+  #reported: ReadonlySet<string> = new Set();
 
   /**
    * Returns the keys with this `kid`: at once if they are cached or if the cooldown has not passed, otherwise after the
@@ -97,9 +105,12 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
   protected accept(imported: ImportedKeys, afterFailures: number): void {
     const change = this.#replace(imported.keys);
     this.#emit({ type: 'fetched', ...change, afterFailures });
-    for (const [type, keys] of groupBy(imported.reported, (key) => key.type)) {
-      if (this.#reported.has(type)) continue;
-      this.#reported.add(type);
+    // Keys without `alg` are reported once, because all of them have one remedy.
+    const nameOf = ({ type, kid }: ReportedKey) => (type === 'ambiguous' ? type : `${type} ${kid}`);
+    const added = imported.reported.filter((key) => !this.#reported.has(nameOf(key)));
+    const names = new Set(imported.reported.map(nameOf));
+    this.#reported = this.#reported.has('ambiguous') ? names.add('ambiguous') : names;
+    for (const [type, keys] of groupBy(added, (key) => key.type)) {
       const reasons = Object.fromEntries(keys.map(({ kid, reason }) => [printable(kid), reason]));
       this.#emit({ type, keys: Object.keys(reasons), ...(type !== 'ambiguous' && { reasons }) });
     }

@@ -239,12 +239,25 @@ describe('RefreshingKeySet', () => {
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { status: 500 }, nextAttemptMs: cooldownMs });
   });
 
+  test('reports a key that is skipped for its form when it appears, once while it stays', async () => {
+    const weak = (kid: string) => publish(rsaKey('weak', 1024), kid);
+    const publishingWeak =
+      (...kids: readonly string[]): typeof failing =>
+      async () => ({ url, json: { keys: [publish(rsaKey('one'), 'one'), ...kids.map(weak)] } });
+    const { events, advance, start } = setUp();
+    await start(publishingWeak());
+    for (const kids of [['a'], ['a'], ['a', 'b'], [], ['a']]) await advance(maxAgeMs, publishingWeak(...kids));
+    const reported = events.flatMap((event) => (event.type === 'unusable' ? [event.keys] : []));
+    expect(reported).toEqual([['a'], ['b'], ['a']]);
+  });
+
   test('reports once that keys without alg fit several accepted algorithms, with shortened and escaped IDs', async () => {
     const { events, advance, start } = setUp({ algorithms: ['ES256', 'RS256', 'PS256'] });
     await start(publishing(`\u202e\u0085${'x'.repeat(300)} one`));
     await advance(maxAgeMs);
+    await advance(maxAgeMs, publishing('two'));
     const shown = [`\\u202e\\u0085${'x'.repeat(254)}`];
-    expect(events).toMatchObject([{ added: shown }, {}, { added: [] }]);
+    expect(events).toMatchObject([{ added: shown }, {}, { added: [] }, { added: ['two'] }]);
     // Such keys are used, so there is no reason why not.
     expect(events[1]).toEqual({ issuer, type: 'ambiguous', keys: shown });
   });
