@@ -306,7 +306,7 @@ describe('the TypeScript blocks of the documentation', () => {
     process.env.CLIENT_SECRET = 'secret';
   });
 
-  // Applications that only set `strict` have the first. By day, tests/types and the examples are compiled with the second.
+  // Applications that only set `strict` have the first. By day, tests/types and the examples have the second.
   test.each(isNight ? ['false', 'true'] : ['false'])(
     'compile with exactOptionalPropertyTypes %s',
     async (isExact) => {
