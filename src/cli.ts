@@ -56,7 +56,7 @@ export function readFlags(args: string[]) {
   );
   // The message of parseArgs would echo all of it, and it may be a token.
   const shown = culprit && args[culprit.index]?.replace(/(?<=^.{16}).+/s, '...');
-  if (shown !== undefined) fail(`Cannot read flags: ${quote(shown)} is not a flag, see --help`);
+  if (shown !== undefined) fail(`Cannot read flags: ${quote(shown)} is not a flag: see --help`);
   return parseArgs({ args, options: flags }).values;
 }
 

@@ -94,7 +94,7 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     const hostSetting = id === 'PORT' ? 'HOST' : 'METRICS_HOST';
     // For a name that cannot be resolved, Bun reports the code of an earlier system call.
-    const unknown = isIP(hostname) === 0 ? `the host is not known. Change ${hostSetting}` : `${error}`;
+    const unknown = isIP(hostname) === 0 ? `the host name cannot be resolved. Change ${hostSetting}` : `${error}`;
     return fail(
       `Cannot listen on ${formatAddress(hostname, port)}: ${listenFailures[code]?.(id, hostSetting) ?? unknown}`,
     );

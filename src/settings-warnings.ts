@@ -37,6 +37,8 @@ const readAtStart = ['NODE_EXTRA_CA_CERTS', 'NODE_USE_SYSTEM_CA', 'SSL_CERT_FILE
 /** The settings that only DPoP uses. */
 const ofDpop = ['DPOP_ALGORITHMS', 'DPOP_PROOF_MAX_AGE_SECONDS', 'DPOP_NONCE_SECRET', 'REDIS_URL'] as const;
 
+const oneOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
 const warningIf = (settings: readonly string[], message: string): readonly SettingsWarning[] =>
   settings.length > 0 ? [{ settings, message }] : [];
 
@@ -99,7 +101,7 @@ function warnOfUnknown(environment: Environment, known: readonly string[]): read
     // Shorter names are close to too many others.
     const close = known.filter((each) => forms.includes(each) || (name.length > 4 && isClose(upper, each, 2)));
     const meant = close.length > 0 ? close : known.filter((setting) => prefix && setting.startsWith(prefix));
-    const message = `Ignoring ${name}, which is not a setting: did you mean ${meant.join(' or ')}?`;
+    const message = `Ignoring ${name}, which is not a setting: did you mean ${oneOf.format(meant)}?`;
     return warningIf(meant.length > 0 ? [name] : [], message);
   });
 }

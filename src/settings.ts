@@ -58,7 +58,7 @@ export const processRules = {
    */
   host: host(),
   /** Further request headers that pages of other origins may send, such as `traceparent,X-Request-Id`. */
-  corsAllowedHeaders: list('names of headers, separated by commas', (name) =>
+  corsAllowedHeaders: list('header names, separated by commas', (name) =>
     /^[\w-]+$/.test(String(name)) ? String(name) : undefined,
   ),
   /** How long an idle connection stays open: 10 to 255. Must be longer than in the proxy in front. Defaults to 75. */

@@ -42,7 +42,7 @@ try {
   // Not echoed, because it may be a token.
   else
     throw new TypeError(
-      `Cannot run: the first argument must be one of ${Object.keys(words).join(', ')}, see protected-api --help`,
+      `Cannot run: the first argument must be one of ${Object.keys(words).join(', ')}: see protected-api --help`,
     );
 } catch (error) {
   if (!(error instanceof TypeError)) throw error;

@@ -30,7 +30,7 @@ test.each([
   ['a token', '--explain', token],
 ])('rejects %s behind a flag in one line that names it, but not all of a token', async (_name, flag, word) => {
   const named = word === token ? `${token.slice(0, 16)}...` : word;
-  const stderr = `Cannot read flags: "${named}" is not a flag, see --help\n`;
+  const stderr = `Cannot read flags: "${named}" is not a flag: see --help\n`;
   expect(await runWith([flag, word])).toEqual({ status: 1, stdout: '', stderr });
 });
 

@@ -23,7 +23,7 @@ const inUse = (name: string) =>
 const mustBe = (...names: readonly string[]) => [
   'Cannot read settings:',
   ...names.map((name): string =>
-    expect.stringMatching(new RegExp(`^ {2}${name} (?:must be|is required:|has no) (?!.*hunter2)`)),
+    expect.stringMatching(new RegExp(`^ {2}${name} (?:must (?:be|begin)|is required:) (?!.*hunter2)`)),
   ),
 ];
 
@@ -34,7 +34,12 @@ describe('a process ends with 1 and says only what is wrong', () => {
     ['an address of another machine', { HOST: '203.0.113.1' }, [], [elsewhere('HOST')]],
     ['another for metrics', { METRICS_PORT: '0', METRICS_HOST: '203.0.113.1' }, [], [elsewhere('METRICS_HOST')]],
     // An empty label, so no name server is queried.
-    ['an unknown host', { HOST: 'no..such' }, [], ['Cannot listen on no..such:0: the host is not known. Change HOST']],
+    [
+      'an unknown host',
+      { HOST: 'no..such' },
+      [],
+      ['Cannot listen on no..such:0: the host name cannot be resolved. Change HOST'],
+    ],
     ['wrong settings, all at once', wrong, [], mustBe('ISSUER', 'AUDIENCE', 'PUBLIC_URL', 'PORT')],
     ['no issuer in production', none, [], [...mustBe('ISSUER', 'AUDIENCE'), help]],
     ['a wrong store, and no log', { LOG_LEVEL: 'silent', REDIS_URL: 'redis://:hun/ter2@h' }, [], mustBe('REDIS_URL')],

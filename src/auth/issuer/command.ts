@@ -58,7 +58,7 @@ function parseFlags(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: issuerFlags }).values;
   } catch (error) {
-    throw wrongFlags(`${(error as Error).message.split('. ')[0]}, see protected-api issuer --help`);
+    throw wrongFlags(`${(error as Error).message.split('. ')[0]}: see protected-api issuer --help`);
   }
 }
 

@@ -7,7 +7,7 @@ import type { Wording } from '../values/option-kinds.ts';
 import { describeUnknown } from '../values/spelling.ts';
 import { isSecureUrl } from '../values/url.ts';
 import { hasNoTenant, identifierOf, isDiscoverable, listedIssuers, optionsByIssuer } from './issuers.ts';
-import { anHttpsUrl, optionRules } from './rules.ts';
+import { optionRules } from './rules.ts';
 
 /*
  * Whether options fit together, and what a programmer reads if they do not. How a single option is validated is decided
@@ -121,8 +121,9 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   // A token is not shown to an issuer that did not issue it.
   const asked = listed.filter((each) => typeof each === 'object' && each.introspect);
   if (asked.length > 1 || (asked.length > 0 && options.introspect))
-    must('introspect', 'a function of the guard or of one issuer, because nothing shows whose an opaque token is');
-  if (dpop !== 'off' && publicUrl === undefined) must('publicUrl', `${anHttpsUrl}, which DPoP requires`);
+    must('introspect', 'a function of the guard or of one issuer, because an opaque token does not name its issuer');
+  if (dpop !== 'off' && publicUrl === undefined)
+    conflicts.push({ name: 'publicUrl', ...optionRules.publicUrl, required: urlOfProofs });
   if (resource !== undefined && (publicUrl === undefined || new URL(resource).origin !== new URL(publicUrl).origin))
     must('resource', 'a URL with the origin of publicUrl');
   if (jwksCooldownSeconds > jwksMaxAgeSeconds + jwksMaxStaleSeconds)
@@ -130,8 +131,10 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   return conflicts;
 }
 
+const urlOfProofs = 'with DPoP, the URL at which clients reach the API, such as https://api.example.com';
+
 const keysLastLonger = (maxAge: string, maxStale: string) =>
-  `at most ${maxAge} + ${maxStale}, because keys expire then, and must be fetched again before`;
+  `at most ${maxAge} + ${maxStale}, because keys must be fetched again before they expire`;
 const shortEnough = {
   expected: keysLastLonger('JWKS_MAX_AGE_SECONDS', 'JWKS_MAX_STALE_SECONDS'),
   expectedInCode: keysLastLonger('jwksMaxAgeSeconds', 'jwksMaxStaleSeconds'),
@@ -157,16 +160,17 @@ const withoutDocument = {
 };
 
 const anyName = {
-  advice: 'With JWKS_URI, any other name is allowed',
+  advice: 'If JWKS_URI is set, any other name is allowed',
   adviceInCode: 'With its own jwksUri or keys, an issuer can have any other name',
 };
 
-/** Returns what to say of an issuer whose keys cannot be found by its name: first that it has no https://. */
+/** Returns what to say of an issuer whose keys cannot be found by its name: first that it does not begin with https://. */
 function describeUndiscoverable(issuer: string) {
   if (/^https:/i.test(issuer)) return anyName;
-  const http = (setting: string) => (/^http:/i.test(issuer) ? `Plain http needs a loopback host, or ${setting}. ` : '');
+  const http = (setting: string) =>
+    /^http:/i.test(issuer) ? `Plain http is allowed for loopback hosts, and with ${setting}. ` : '';
   return {
-    fault: 'has no https://',
+    fault: 'must begin with https://',
     advice: http('JWKS_ALLOW_HTTP=true') + anyName.advice,
     adviceInCode: http('jwksAllowHttp: true') + anyName.adviceInCode,
   };

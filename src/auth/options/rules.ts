@@ -48,7 +48,7 @@ function areHeaders(value: unknown): boolean {
 const maxDurationSeconds = 1_000_000;
 const loopback = 'http is allowed for loopback hosts';
 const aPlainUrl = 'an https URL without query, fragment, credentials, quotes or braces';
-export const anHttpsUrl = `${aPlainUrl} (${loopback})`;
+const anHttpsUrl = `${aPlainUrl} (${loopback})`;
 const issuerUrl = (exception: string) =>
   `the URL of the authorization server, ${aPlainUrl} other than {tenantid} (${loopback}, and with ${exception})`;
 const keySetUrl = (exception: string) =>

@@ -12,7 +12,7 @@ export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer' | 'co
 export interface Wording {
   /** Completes the sentence "… must be …". */
   readonly expected: string;
-  /** What is wrong with this value, such as `has no https://`, instead of that sentence. */
+  /** What is wrong with this value, such as `must begin with https://`, instead of that sentence. */
   readonly fault?: string | undefined;
   /** The same for a value in code, if it has other forms there. */
   readonly expectedInCode?: string | undefined;

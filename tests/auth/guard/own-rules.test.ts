@@ -159,7 +159,7 @@ describe('the option issuer', () => {
     expect(guard.state().issuers[1]?.lastFailure).toMatchObject({ failure: 'insecure_address' });
     expect(requested.filter((url) => url.startsWith('http://secure'))).toEqual([]);
     // Without the option of the guard, a URL over http is refused as before.
-    expect(() => guardOf({ issuer: [internal, secure] })).toThrow('issuer has no https://');
+    expect(() => guardOf({ issuer: [internal, secure] })).toThrow('issuer must begin with https://');
     const document = guard.metadata(new Request(`${special}.well-known/oauth-protected-resource`));
     expect(Object(await document?.json()).authorization_servers).toEqual([internal, secure]);
   });
@@ -169,7 +169,11 @@ describe('the option issuer', () => {
     ['an issuer twice, as objects', { issuer: [entry, { ...entry }] }],
     ['an unknown member without a value', { issuer: [{ ...entry, constructor: undefined, scopePrefix: undefined }] }],
     ['an identifier that is not a string', { issuer: [{ issuer: [special] }] }],
-    ['an identifier over http', { issuer: [{ issuer: 'http://special.example.test/' }] }, 'issuer has no https://'],
+    [
+      'an identifier over http',
+      { issuer: [{ issuer: 'http://special.example.test/' }] },
+      'issuer must begin with https://',
+    ],
     ['keys over http', { issuer: [{ ...entry, jwksUri: 'http://keys.example.test/' }] }],
     ['an algorithm that is not supported', { issuer: [{ ...entry, algorithms: ['HS256'] }] }],
     ['an audience of the guard that is not valid', { issuer: [entry], audience: '' }, 'audience must be'],

@@ -65,8 +65,8 @@ test('protected-api issuer gives tokens to loopback hosts only, and survives any
 const prints = expect.stringMatching;
 test.each<[flags: string, status: number, stdout: unknown, stderr: unknown]>([
   ['--help', 0, prints(/^Usage: protected-api issuer /), ''],
-  ['--prot 1', 1, '', prints(/^Cannot read flags: Unknown option '--prot', see .*\n$/)],
-  ['extra', 1, '', prints(/^Cannot read flags: .*, see .*\n$/)],
+  ['--prot 1', 1, '', prints(/^Cannot read flags: Unknown option '--prot': see .*\n$/)],
+  ['extra', 1, '', prints(/^Cannot read flags: .*: see .*\n$/)],
   ['--port 0', 1, '', prints(/^Cannot read flags: --port must be .*\n$/)],
   ['--port http', 1, '', prints(/^Cannot read flags: --port must be .*\n$/)],
   [`--audience a'b`, 1, '', prints(/^Cannot read flags: --audience must be .*\n$/)],

@@ -47,7 +47,7 @@ describe('optionsFromEnvironment()', () => {
       expect(problems).toEqual([
         expect.stringMatching(
           new RegExp(
-            `^${setting} (?:must be .*|has no https://), got ".*"(\\. (?:HS256 is not accepted|To allow several|With JWKS_URI|Plain http).*)?$`,
+            `^${setting} (?:must be .*|must begin with https://), got ".*"(\\. (?:HS256 is not accepted|To allow several|If JWKS_URI|Plain http).*)?$`,
           ),
         ),
       ]);
@@ -65,13 +65,13 @@ describe('optionsFromEnvironment()', () => {
     ]);
   });
 
-  const anyName = 'With JWKS_URI, any other name is allowed';
+  const anyName = 'If JWKS_URI is set, any other name is allowed';
   test.each([
     [
       'http://tenant.example.com/',
-      `has no https://, got "http://tenant.example.com/". Plain http needs a loopback host, or JWKS_ALLOW_HTTP=true. ${anyName}`,
+      `must begin with https://, got "http://tenant.example.com/". Plain http is allowed for loopback hosts, and with JWKS_ALLOW_HTTP=true. ${anyName}`,
     ],
-    ['tenant.example.com', `has no https://, got "tenant.example.com". ${anyName}`],
+    ['tenant.example.com', `must begin with https://, got "tenant.example.com". ${anyName}`],
     ...['openid-configuration', 'oauth-authorization-server', 'jwks.json'].map((name) => [
       `https://tenant.example.com/.well-known/${name}`,
       `is the URL of metadata or of a key set, not an issuer, got "https://tenant.example.com/.well-known/${name}". Use the iss of a token, which usually is this URL up to /.well-known. The URL of a key set belongs in JWKS_URI`,
@@ -82,7 +82,7 @@ describe('optionsFromEnvironment()', () => {
 
   test('says that an issuer can be any name with JWKS_URI', () => {
     const named = { ...good, ISSUER: 'stytch.com/project' };
-    expect(problemsOf(named)).toEqual([expect.stringMatching(/\. With JWKS_URI, any other name is allowed$/)]);
+    expect(problemsOf(named)).toEqual([expect.stringMatching(/\. If JWKS_URI is set, any other name is allowed$/)]);
     expect(problemsOf({ ...named, JWKS_URI: 'https://stytch.com/keys' })).toEqual([]);
   });
 
@@ -126,7 +126,7 @@ describe('optionsFromEnvironment()', () => {
   ])('refuses %s in %s and repeats nothing secret or meant for a terminal', (_name, setting, value, shown) => {
     expect(problemsOf({ ...good, [setting]: value })).toEqual([expect.stringMatching(/^\w+ must be .*, got "/)]);
     const [problem = ''] = problemsOf({ ...good, [setting]: value });
-    expect(problem.replace(/\. With JWKS_URI, .*/, '')).toEndWith(`, got "${shown}"`);
+    expect(problem.replace(/\. If JWKS_URI is set, .*/, '')).toEndWith(`, got "${shown}"`);
   });
 
   test.each([
