@@ -2,7 +2,8 @@ import { Elysia, NotFoundError } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
 import { resourceMetadataPath } from '../guard/metadata.ts';
 import type { Claims, MisspeltRequirements, PluginSettings, ResourceMembers, RouteRequirements } from '../types.ts';
-import { namesIn } from '../values/json.ts';
+import { boolean } from '../values/option-kinds.ts';
+import { checkMembers } from '../values/option-members.ts';
 import { override, refuseOtherCopies } from './composition.ts';
 import { claimsHook, publicHook, type RequirementMacros, requirementMacros } from './hooks.ts';
 import type { Instance } from './internals.ts';
@@ -70,19 +71,10 @@ export function resourceServer<
   given: GuardOr<OptionsWith<Schema>, Handed>,
   settings?: PluginSettings<Optional>,
 ): GuardPlugin<Handed | (Optional extends true ? undefined : never)> {
-  return createPlugin(given as AnyOptions, checkSettings(settings ?? {})) as never;
+  return createPlugin(given as AnyOptions, settings ?? {}) as never;
 }
 
-function checkSettings(settings: PluginSettings) {
-  // Each is read once, because it may be a getter.
-  const { optional = false, responses = true } = settings;
-  const read: Readonly<Record<string, boolean>> = { optional, responses };
-  for (const name of [...namesIn(settings), ...Object.keys(read)]) {
-    const problem = name in read ? 'must be true or false' : 'is not an option of the plugin';
-    if (typeof read[name] !== 'boolean') throw new TypeError(`Cannot guard routes: ${name} ${problem}`);
-  }
-  return { optional, responses };
-}
+const settingRules = { optional: boolean(false), responses: boolean(true) };
 
 /** The applications that listen and use a guard. It stops with the last of them. */
 const usersOf = new WeakMap<GuardCore, Set<unknown>>();
@@ -92,11 +84,12 @@ const usersOf = new WeakMap<GuardCore, Set<unknown>>();
  * four macros says what a route requires (`requirementHook`). The gate has checked both, apart from functions of the
  * context.
  */
-function createPlugin(given: AnyOptions, settings: ReturnType<typeof checkSettings>) {
+function createPlugin(given: AnyOptions, settings: PluginSettings) {
+  const { optional, responses } = checkMembers('Cannot guard routes', settingRules, settings);
   const core = coreFrom(given);
   const users = usersOf.get(core) ?? new Set();
   usersOf.set(core, users);
-  const use: GuardUse = { core, given, isOptional: settings.optional, isDocumented: settings.responses };
+  const use: GuardUse = { core, given, isOptional: optional, isDocumented: responses };
   const plugin = new Elysia()
     .onStart((app) => {
       users.add(app);

@@ -2,8 +2,9 @@ import { namesOf } from '../keys/algorithms.ts';
 import { inTenant } from '../keys/tenants.ts';
 import { isDiscoverable, optionsByIssuer } from '../options/issuers.ts';
 import type { CheckedOptions, ResourceMembers } from '../types.ts';
-import { isText, namesIn } from '../values/json.ts';
-import { pathOf } from '../values/text.ts';
+import { text } from '../values/option-kinds.ts';
+import { checkMembers } from '../values/option-members.ts';
+import { pathOf, settingOf } from '../values/text.ts';
 
 /**
  * Returns the response to a request for the metadata of the protected resource (RFC 9728), or undefined for any other
@@ -58,11 +59,13 @@ export function createMetadata(
     }
     const headers = { ...crossOrigin, 'content-type': 'application/json' };
     const scopes = listScopes();
+    const checked = checkMembers('Cannot write metadata', memberRules, members);
+    const shown = Object.entries(checked).map(([name, value]) => [settingOf(name).toLowerCase(), value]);
     const body = {
       ...document,
       // RFC 9728 §3.2: a parameter without values is left out.
       ...(scopes.length > 0 && { scopes_supported: scopes }),
-      ...readMembers(members),
+      ...Object.fromEntries(shown),
     };
     const text = JSON.stringify(body);
     // RFC 9728 §7.10. A minute bounds how long a client goes on with what an operator has changed.
@@ -88,22 +91,13 @@ function authorizationServers(options: CheckedOptions): readonly string[] | unde
   return urls.length > 0 ? urls : undefined;
 }
 
-const memberNames = {
-  resourceName: 'resource_name',
-  resourceDocumentation: 'resource_documentation',
-  resourcePolicyUri: 'resource_policy_uri',
-  resourceTosUri: 'resource_tos_uri',
-} as const;
-
-function readMembers(members: ResourceMembers): object {
-  const entries = namesIn(members).map((name) => {
-    if (!Object.hasOwn(memberNames, name)) throw new TypeError(`Cannot write metadata: ${name} is not a member`);
-    const value = members[name as keyof ResourceMembers];
-    if (value !== undefined && !isText(value)) throw new TypeError(`Cannot write metadata: ${name} must be a string`);
-    return [memberNames[name as keyof ResourceMembers], value];
-  });
-  return Object.fromEntries(entries);
-}
+const aText = text('text that is not blank');
+const memberRules = {
+  resourceName: aText,
+  resourceDocumentation: aText,
+  resourcePolicyUri: aText,
+  resourceTosUri: aText,
+};
 
 /** Returns the algorithms of proofs, each by all of its names, as metadata and challenges list them. */
 export const proofAlgorithmNames = ({ dpopAlgorithms }: CheckedOptions) => dpopAlgorithms.flatMap(namesOf);

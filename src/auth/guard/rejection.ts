@@ -1,6 +1,8 @@
 import { type Refusal, refusals } from '../refusals.ts';
 import type { CheckedOptions, DpopMode, GuardRequest, RefusalDescription, RefusalReason, Scheme } from '../types.ts';
-import { isJsonObject, namesIn } from '../values/json.ts';
+import { isJsonObject } from '../values/json.ts';
+import { code, integer, text } from '../values/option-kinds.ts';
+import { readMembers } from '../values/option-members.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
 import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';
 import { sourced } from './rejection-error.ts';
@@ -100,20 +102,21 @@ function prepareRejection(
   }
 }
 
-const formatMembers = ['status', 'body', 'contentType'];
+/** RFC 9110 §8.3.1, without quotes. */
+const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: ?; ?[\w-]+=[\w.-]+)*$/;
+
+const formatRules = {
+  status: integer(400, 599),
+  contentType: text('a media type', (value) => mediaType.test(value)),
+  body: code('an object, or a string with a contentType', () => true),
+};
 
 function readFormat(returned: unknown): Partial<PreparedRejection> {
   ignoreRejection(returned);
   if (!isJsonObject(returned) || isThenable(returned)) throw new TypeError('it must return an object, not a promise');
-  const unknown = namesIn(returned).find((name) => !formatMembers.includes(name));
-  if (unknown !== undefined)
-    throw new TypeError(`it returned the unknown member ${unknown}. Use ${formatMembers.join(', ')}`);
-  // Each is read once, because it may be a getter.
-  const { status, body, contentType } = returned;
-  if (status !== undefined && !(Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599))
-    throw new TypeError('status must be a whole number from 400 to 599');
-  if (contentType !== undefined && !(typeof contentType === 'string' && mediaType.test(contentType)))
-    throw new TypeError('contentType must be a media type');
+  const { values, fault } = readMembers(formatRules, returned);
+  if (fault !== undefined) throw new TypeError(fault);
+  const { status, body, contentType } = values;
   const isJson = typeof body === 'object' && body !== null && !isThenable(body);
   const text: unknown = isJson ? JSON.stringify(body) : body;
   if (body !== undefined && (typeof text !== 'string' || (!isJson && contentType === undefined)))
@@ -121,9 +124,6 @@ function readFormat(returned: unknown): Partial<PreparedRejection> {
   const given = { status, contentType, text, isJson: text === undefined || isJson };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
-
-/** RFC 9110 §8.3.1, without quotes. */
-const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: ?; ?[\w-]+=[\w.-]+)*$/;
 
 /**
  * Whether a header tells caches that they may keep a response. A rejection that is kept would reach clients with a good

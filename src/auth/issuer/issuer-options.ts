@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { isText, namesIn } from '../values/json.ts';
-import { describeUnknown } from '../values/spelling.ts';
+import { isJsonObject, isText } from '../values/json.ts';
+import { code, oneOrMore, text } from '../values/option-kinds.ts';
+import { checkMembers } from '../values/option-members.ts';
 import { isLoopbackHost, isSecureUrl, parseUrl } from '../values/url.ts';
 import type { Signer } from './signer.ts';
 import type { Client } from './token-endpoint.ts';
@@ -39,17 +40,26 @@ export interface DevelopmentIssuerOptions {
   readonly secrets?: IssuerSecrets | undefined;
 }
 
-/** Returns the error for an option that is not valid. */
-const must = (name: string, expected: string) =>
-  new TypeError(`Cannot create a development issuer: ${name} must be ${expected}`);
+const action = 'Cannot create a development issuer';
 
-const optionNames = ['issuer', 'audience', 'clients', 'allowedHosts', 'secrets'];
+const areHosts = (value: unknown) => Array.isArray(value) && value.every((each) => isText(each) && readHost(each));
 
-function checkNames(given: object, known: readonly string[]): void {
-  const unknown = namesIn(given).find((name) => !known.includes(name));
-  if (unknown !== undefined)
-    throw new TypeError(`Cannot create a development issuer: ${describeUnknown(unknown, known)}`);
-}
+const optionRules = {
+  issuer: text(
+    'a URL without query, fragment or credentials',
+    (value) => isSecureUrl(value, true) && !value.includes('?'),
+  ),
+  audience: oneOrMore('the API identifier'),
+  clients: code('a list of clients, or a function', (value) => Array.isArray(value) || typeof value === 'function'),
+  allowedHosts: code<readonly string[]>('a list of hosts, such as dev.example.com or dev.example.com:8443', areHosts),
+  secrets: code('the secrets of an earlier issuer', isJsonObject),
+};
+
+const clientRules = {
+  id: text('text'),
+  secret: { ...text('text'), isSecret: true },
+  scope: code<DevelopmentClient['scope']>('scopes', () => true),
+};
 
 /**
  * Returns the options that do not change, checked.
@@ -57,18 +67,12 @@ function checkNames(given: object, known: readonly string[]): void {
  * allowed
  */
 export function readIssuerOptions(options: DevelopmentIssuerOptions) {
-  checkNames(options, optionNames);
-  const { issuer, audience, allowedHosts = [] } = options;
-  if (!isSecureUrl(issuer, true) || issuer.includes('?'))
-    throw must('issuer', 'a URL without query, fragment or credentials');
+  const checked = checkMembers(action, optionRules, options, ['issuer', 'audience', 'clients']);
+  const { issuer = '', audience: [first = '', ...others] = [], allowedHosts = [] } = checked;
   const { protocol, host, hostname } = new URL(issuer);
-  if (!Array.isArray(allowedHosts) || !allowedHosts.every((each) => isText(each) && readHost(each, protocol)))
-    throw must('allowedHosts', 'a list of hosts, such as dev.example.com or dev.example.com:8443');
   const allowed = new Set(allowedHosts.map((each) => readHost(each, protocol)?.host));
   if (!isLoopbackHost(hostname) && !allowed.has(host))
-    throw must('issuer', 'a URL on a loopback host, or on an allowed host');
-  const [first, ...others] = [audience].flat();
-  if (!isText(first) || !others.every(isText)) throw must('audience', 'the API identifier');
+    throw new TypeError(`${action}: issuer must be a URL on a loopback host, or on an allowed host`);
   return { issuer, audience: [first, ...others] as const, hosts: { protocol, allowed } };
 }
 
@@ -81,11 +85,11 @@ export function completeClients(
   { clients: secrets }: IssuerSecrets,
 ): readonly Client[] {
   const ids = new Set(Array.isArray(clients) ? clients.map(({ id }) => id) : undefined);
-  if (ids.size === 0 || ids.size !== clients.length || ![...ids].every(isText))
-    throw must('clients', 'a list of clients, each with a different id');
-  for (const client of clients) checkNames(client, ['id', 'secret', 'scope']);
-  return clients.map(({ id, secret = secrets.get(id) ?? randomBytes(16).toString('hex'), scope = [] }) => {
-    if (!isText(secret)) throw must(`the secret of ${JSON.stringify(id)}`, 'a non-empty string');
+  if (ids.size === 0 || ids.size !== clients.length)
+    throw new TypeError(`${action}: clients must be a list of clients, each with a different id`);
+  return clients.map((client, index) => {
+    const checked = checkMembers(`${action}: clients[${index}]`, clientRules, client, ['id']);
+    const { id = '', secret = secrets.get(id) ?? randomBytes(16).toString('hex'), scope = [] } = checked;
     secrets.set(id, secret);
     return { id, secret, scope: [scope].flat().join(' ') };
   });
@@ -105,7 +109,7 @@ export function isAllowedHost(
   return url !== undefined && (allowed.has(url.host) || isLoopbackHost(url.hostname));
 }
 
-function readHost(host: string, protocol: string): URL | undefined {
+function readHost(host: string, protocol = 'https:'): URL | undefined {
   const isHost = /^[\w.-]+(:\d+)?$|^\[[\da-f:]+\](:\d+)?$/i.test(host);
   return isHost ? parseUrl(`${protocol}//${host}`) : undefined;
 }

@@ -1,10 +1,12 @@
-import { createPrivateKey, type KeyObject, randomUUID } from 'node:crypto';
+import { createPrivateKey, randomUUID } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { certificateThumbprint } from '../proof/certificate.ts';
 import type { Certificate } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
-import { isJsonObject, isText, namesIn } from '../values/json.ts';
-import { describeUnknown } from '../values/spelling.ts';
+import { ifPossible } from '../values/faults.ts';
+import { isJsonObject, type Members } from '../values/json.ts';
+import { code, text, withDefault } from '../values/option-kinds.ts';
+import { checkMembers } from '../values/option-members.ts';
 import { createKey, createSigner, lifetimeSeconds, nowSeconds } from './signer.ts';
 
 /** What is special about a token. */
@@ -60,8 +62,13 @@ export interface TestIssuer {
   proof(request: Pick<Request, 'method' | 'url'>, token: string, options?: ProofOptions): Promise<string>;
 }
 
-/** RFC 6761 §6.4: no server has a name in this domain, so nobody can mistake these keys for real ones. */
-const defaults = { issuer: 'https://issuer.invalid/', audience: 'https://api.invalid' };
+const optionRules = {
+  // RFC 6761 §6.4: no server has a name in this domain, so nobody can mistake these keys for real ones.
+  issuer: withDefault(text('text'), 'https://issuer.invalid/'),
+  audience: withDefault(text('text'), 'https://api.invalid'),
+  claims: withDefault(code<object>('an object', isJsonObject), {}),
+  key: { kind: 'code' as const, expected: 'a private RSA key as a JWK', isSecret: true, read: readKey },
+};
 
 /**
  * Returns an issuer for tests, whose tokens the real guard accepts. Its keys are in memory; it needs no network and no
@@ -74,10 +81,9 @@ const defaults = { issuer: 'https://issuer.invalid/', audience: 'https://api.inv
  * @throws {TypeError} an option is unknown or mistyped, or `key` is not a private RSA key as a JWK
  */
 export async function createTestIssuer(given: TestIssuerOptions = {}): Promise<TestIssuer> {
-  checkGiven(given);
-  const { issuer = defaults.issuer, audience = defaults.audience, claims: common = {}, key = {} } = given;
-  const { kid = 'test' } = key;
-  const privateKey = given.key === undefined ? createKey('RS256') : privateKeyOf(key);
+  const checked = checkMembers('Cannot create an issuer for tests', optionRules, given);
+  const { issuer, audience, claims: common, key = { kid: 'test', privateKey: createKey('RS256') } } = checked;
+  const { kid, privateKey } = key;
   const signer = createSigner('RS256', privateKey);
   const prover = createSigner('ES256');
   const jkt = await calculateJwkThumbprint({ ...prover.jwk });
@@ -102,29 +108,10 @@ export async function createTestIssuer(given: TestIssuerOptions = {}): Promise<T
   };
 }
 
-const optionChecks: Readonly<Record<keyof TestIssuerOptions, (value: unknown) => boolean>> = {
-  issuer: isText,
-  audience: isText,
-  claims: isJsonObject,
-  key: isJsonObject,
-};
-
-function checkGiven(given: unknown): void {
-  const fail = (fault: string) => new TypeError(`Cannot create an issuer for tests: ${fault}`);
-  if (!isJsonObject(given))
-    throw fail('its options must be an object, such as { audience: "https://api.example.com" }');
-  for (const [name, isValid] of Object.entries(optionChecks))
-    if (given[name] !== undefined && !isValid(given[name])) throw fail(`${name} is not valid`);
-  const unknown = namesIn(given).find((name) => !(name in optionChecks));
-  if (unknown !== undefined) throw fail(describeUnknown(unknown, Object.keys(optionChecks)));
-}
-
-function privateKeyOf(jwk: object): KeyObject {
-  try {
-    const key = createPrivateKey({ key: { ...jwk }, format: 'jwk' });
-    if (key.asymmetricKeyType === 'rsa') return key;
-  } catch {}
-  throw new TypeError('Cannot create an issuer for tests: key must be a private RSA key as a JWK');
+function readKey(jwk: unknown) {
+  const { kid = 'test' }: Members = Object(jwk);
+  const privateKey = ifPossible(() => createPrivateKey({ key: { ...Object(jwk) }, format: 'jwk' }));
+  return privateKey?.asymmetricKeyType === 'rsa' ? { kid, privateKey } : undefined;
 }
 
 async function bindToCertificate(certificate: Certificate) {

@@ -1,9 +1,9 @@
 import { coreOf } from '../guard/guard.ts';
 import type { FixedScope, Guard } from '../types.ts';
-import { describeValue, quote } from '../values/describe-value.ts';
-import { isJsonObject, isText, type Members, namesIn } from '../values/json.ts';
-import { boolean, code, integer, list, type OptionRule, withDefault } from '../values/option-kinds.ts';
-import { describeUnknown } from '../values/spelling.ts';
+import { quote } from '../values/describe-value.ts';
+import { isJsonObject, isText, namesIn } from '../values/json.ts';
+import { boolean, code, integer, list, withDefault } from '../values/option-kinds.ts';
+import { checkMembers } from '../values/option-members.ts';
 import { isLoopbackHost, parseUrl } from '../values/url.ts';
 
 /** The options of an MCP endpoint. */
@@ -53,9 +53,8 @@ const optionRules = {
   maxBodyBytes: withDefault(integer(1, 2 ** 30), 4 * 2 ** 20),
 };
 
-type CheckedOptions = { readonly [Name in keyof typeof optionRules]: (typeof optionRules)[Name]['fallback'] };
-
-const mistake = (problem: string) => new TypeError(`Cannot set up an MCP endpoint: ${problem}`);
+const action = 'Cannot set up an MCP endpoint';
+const mistake = (problem: string) => new TypeError(`${action}: ${problem}`);
 
 /**
  * Validates the options, and returns what a request is compared with.
@@ -67,17 +66,7 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   const { publicUrl, resource = publicUrl } = core?.options ?? {};
   if (!core || resource === undefined)
     throw mistake('the first argument must be a guard from createGuard(options), with publicUrl among its options');
-  if (!isJsonObject(given)) throw mistake(`the second argument must be an object, got ${describeValue(given)}`);
-  const unknown = namesIn(given).find((name) => !Object.hasOwn(optionRules, name));
-  if (unknown !== undefined) throw mistake(describeUnknown(unknown, Object.keys(optionRules)));
-  const checked = Object.entries<OptionRule>(optionRules).map(([name, { read, expected, fallback }]) => {
-    if (!(name in given)) return [name, fallback];
-    const { [name]: value } = given as Members;
-    const valid = value === undefined ? undefined : read(value);
-    if (valid === undefined) throw mistake(`${name} must be ${expected}, got ${describeValue(value)}`);
-    return [name, valid];
-  });
-  const { tools, scope, origins, hosts, ...others } = Object.fromEntries(checked) as CheckedOptions;
+  const { tools, scope, origins, hosts, ...others } = checkMembers(action, optionRules, given, namesIn(Object(given)));
   const both = others.publicTools.find((name) => namesIn(tools).includes(name));
   if (both !== undefined) throw mistake(`the tool ${quote(both)} must not be in both tools and publicTools`);
   const alternativesOf = (required: FixedScope, of: string): Alternatives => {

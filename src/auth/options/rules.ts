@@ -21,7 +21,7 @@ import {
 } from '../values/option-kinds.ts';
 import { isConnectionHeader, isPlainWord } from '../values/text.ts';
 import { isSecureUrl } from '../values/url.ts';
-import { createFaultFinder, createIssuersReader, isUrl } from './issuers.ts';
+import { createIssuersReader, isUrl } from './issuers.ts';
 
 /*
  * How each option is validated, and its default: one row each, for code and for settings. What an option means is said
@@ -105,8 +105,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
     )
       .map((name) => `${name}?`)
       .join(', ')} }, or a function that returns such an object`,
-    read: createIssuersReader(ownRules),
-    findFault: createFaultFinder(ownRules),
+    ...createIssuersReader(ownRules),
   },
   ...ownRules,
   tokenType: choice(['jwt', 'at+jwt'], 'jwt'),

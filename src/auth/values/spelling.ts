@@ -1,3 +1,5 @@
+import { printable } from './text.ts';
+
 /**
  * Whether a name may be a misspelling of a known one: they are equal but for case and underscores, one begins with the
  * other, or at most two letters differ.
@@ -20,5 +22,5 @@ export function isClose(a: string, b: string, edits: number): boolean {
 /** Returns what is wrong with a name that is not `known`, such as `scopes is not an option. Did you mean scope?`. */
 export function describeUnknown(name: string, known: readonly string[]): string {
   const meant = known.find((each) => isSimilar(name, each));
-  return `${name} is not an option${meant === undefined ? '' : `. Did you mean ${meant}?`}`;
+  return `${printable(name)} is not an option${meant === undefined ? '' : `. Did you mean ${meant}?`}`;
 }

@@ -42,7 +42,7 @@ describe('resourceServer()', () => {
       () => resourceServer({ ...createGuard(offline()) }),
       'two copies of protected-api are installed',
     ],
-    ['a misspelt option', () => guard({}, { optionl: true }), 'optionl is not an option of the plugin'],
+    ['a misspelt option', () => guard({}, { optionl: true }), 'optionl is not an option. Did you mean optional?'],
     ['an inherited misspelt option', () => guard({}, Object.create({ optionl: 1 })), 'optionl is not an option'],
   ])('is a TypeError with %s', (_, create, message) => {
     expect(create).toThrow(expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) }));

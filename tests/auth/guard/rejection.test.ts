@@ -150,7 +150,7 @@ const fails = () => {
 const notAnObject = 'it must return an object, not a promise';
 const notAStatus = 'status must be a whole number from 400 to 599';
 const notAType = 'contentType must be a media type';
-const unknown = 'it returned the unknown member title. Use status, body, contentType';
+const unknown = 'title is not an option';
 const notABody = 'body must be an object, or a string with a contentType';
 const mistakes: Readonly<Record<string, readonly [format: () => unknown, said: string]>> = {
   'returns nothing': [() => {}, notAnObject],
@@ -173,7 +173,10 @@ test.each(Object.keys(mistakes))('createGuard() throws if formatRejection() %s',
   const formatRejection = ({ reason }: { readonly reason: string }) =>
     (reason === 'token_expired' ? format() : {}) as RejectionFormat;
   expect(() => createGuard({ ...options, formatRejection })).toThrow(
-    new TypeError(`Cannot create a guard: formatRejection for token_expired: ${said}`),
+    expect.objectContaining({
+      name: 'TypeError',
+      message: expect.stringContaining(`Cannot create a guard: formatRejection for token_expired: ${said}`),
+    }),
   );
 });
 

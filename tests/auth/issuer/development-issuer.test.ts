@@ -243,8 +243,8 @@ describe('createDevelopmentIssuer()', () => {
     ['clients must be a list', { clients: undefined }],
     ['clients must be a list', { clients: [] }],
     ['clients must be a list', { clients: [{ id: 'a' }, { id: 'a' }] }],
-    ['clients must be a list', { clients: [{}] }],
-    ['the secret of "a" must be a non-empty string', { clients: [{ id: 'a', secret: '' }] }],
+    ['clients[0]: id must be text', { clients: [{}] }],
+    ['clients[0]: secret must be text', { clients: [{ id: 'a', secret: '' }] }],
   ] as const)
     test(`throws a TypeError for ${JSON.stringify(options)}: ${message}`, () =>
       expect(() => createDevelopmentIssuer({ ...good, ...options } as DevelopmentIssuerOptions)).toThrow(

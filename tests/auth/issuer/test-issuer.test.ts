@@ -93,9 +93,9 @@ describe('createTestIssuer()', () => {
 
   test.each([
     ['audiences is not an option. Did you mean audience?', { audiences: 'a' }],
-    ['issuer is not valid', { issuer: '' }],
-    ['issuer is not valid', { issuer: ['https://a.invalid/'] }],
-    ['claims is not valid', { claims: [] }],
+    ['issuer must be text', { issuer: '' }],
+    ['issuer must be text', { issuer: ['https://a.invalid/'] }],
+    ['claims must be an object', { claims: [] }],
     ['must be an object', 'https://issuer.invalid/'],
     ['must be an object', null],
   ])('throws a TypeError: %s', (message, given) =>

@@ -285,7 +285,7 @@ describe('protectMcp() and requireMcp() reject', () => {
     ['a URL as a host', { hosts: ['https://app.example.com'] }, 'hosts must be'],
     ['text as a boolean', { sessions: 'true' }, 'sessions must be true or false'],
     ['no length', { maxBodyBytes: 0 }, 'maxBodyBytes must be'],
-    ['no options', undefined, 'the second argument'],
+    ['no options', undefined, 'options must be an object'],
   ])('%s', (_, options, problem) => {
     const given = options as typeof nothing;
     expect(() => protectMcp(guardFor(), given, () => new Response())).toThrow(problem);

@@ -203,7 +203,7 @@ describe('checkOptions()', () => {
     [
       'an unknown member of an issuer',
       { ...good, issuer: [issuer, { issuer: `${issuer}b`, audiance: audience }] },
-      /, got \["https:.*", a value of the type object\]: issuer\[1\] has an unknown member "audiance"$/,
+      /, got \["https:.*", a value of the type object\]: issuer\[1\]\.audiance is not an option. Did you mean audience\?$/,
     ],
     ['an issuer without a URL', { ...good, issuer: [{ audience }] }, /: issuer\[0\]\.issuer must be .* got nothing$/],
     ['DPoP without publicUrl', { ...good, dpop: 'on' }, /^publicUrl is required: with DPoP, the URL at which/],

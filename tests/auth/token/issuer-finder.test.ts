@@ -114,7 +114,7 @@ describe('a function as issuer', () => {
       /Its issuer must be/,
     ],
     ['a template that fits', () => ({ issuer: 'https://a.example.test/{tenantid}' }), /Its issuer must be/],
-    ['an unknown member', () => ({ issuer: a, audiance: 'x' }), /unknown member "audiance"/],
+    ['an unknown member', () => ({ issuer: a, audiance: 'x' }), /audiance is not an option/],
     ['keys without a kid', () => ({ issuer: a, keys: { keys: [{ kty: 'RSA' }] } }), /must have a kid/],
     ['a name without keys', () => ({ issuer: a.replace('s', '') }), /With its own jwksUri or keys/],
     ['keys at a URL over http', () => ({ issuer: a, jwksUri: 'http://b.example.test/' }), /issuer must be/],
