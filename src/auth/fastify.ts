@@ -1,18 +1,9 @@
 import { requireGuard } from './guard/guard.ts';
-import { isForCaches, nonceHeaders } from './guard/rejection.ts';
+import { nonceHeaders } from './guard/rejection.ts';
 import { isThrown } from './guard/rejection-error.ts';
 import type { IncomingRequest } from './node/incoming.ts';
-import { authenticate, authOf as authOfIncoming } from './node/require-token.ts';
-import type {
-  Anonymous,
-  Authentication,
-  AuthOf,
-  CheckRequirements,
-  Claims,
-  Guard,
-  OptionalAuth,
-  RejectionOptions,
-} from './types.ts';
+import { authenticate, authOf as authOfIncoming, setRejectionHeaders } from './node/require-token.ts';
+import type { AuthOf, CheckRequirements, Claims, Guard, OptionalAuth, RejectionOptions } from './types.ts';
 
 export type { AuthOf };
 
@@ -26,8 +17,6 @@ export interface HookRequest {
 export interface HookReply {
   /** Sets the status. */
   code(status: number): unknown;
-  /** Returns a header that is already set. */
-  getHeader(name: string): unknown;
   /** Returns the headers that are already set. */
   getHeaders(): object;
   /** Removes a header. */
@@ -61,11 +50,7 @@ export function requireToken(
       return undefined;
     }
     reply.code(result.status);
-    for (const name of Object.keys(reply.getHeaders()).filter(isForCaches)) reply.removeHeader(name);
-    for (const [name, value] of result.headers) {
-      const earlier = name === 'vary' ? reply.getHeader(name) : undefined;
-      reply.header(name, earlier === undefined ? value : `${earlier}, ${value}`);
-    }
+    setRejectionHeaders(reply, result.headers);
     return reply.send(await result.text());
   };
 }
@@ -83,7 +68,7 @@ export function authOf<AcceptedClaims extends object | undefined = Claims>(
 export function authOf<AcceptedClaims extends object = Claims>(
   request: HookRequest,
   options: OptionalAuth | undefined,
-): Authentication<AcceptedClaims> | Anonymous | undefined;
+): AuthOf<AcceptedClaims | undefined> | undefined;
 export function authOf({ raw }: HookRequest, options?: OptionalAuth) {
   return authOfIncoming(raw, options);
 }

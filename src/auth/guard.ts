@@ -1,10 +1,6 @@
 export { describeRejections, type Rejection } from './guard/describe-rejections.ts';
-export {
-  type DescribedExample,
-  type DescribedHeader,
-  type DescribedResponse,
-  describeResponses,
-} from './guard/describe-responses.ts';
+export type { DescribedExample, DescribedHeader, DescribedResponse } from './guard/describe-responses.ts';
+export { describeResponses } from './guard/describe-responses.ts';
 export { createGuard } from './guard/guard.ts';
 export { type IssuerMetadata, issuerMetadata } from './guard/issuer-metadata.ts';
 export { RejectionError } from './guard/rejection-error.ts';

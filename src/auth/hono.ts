@@ -3,17 +3,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { requireAccepted, requireGuard } from './guard/guard.ts';
 import { isForCaches, nonceHeaders } from './guard/rejection.ts';
 import { isThrown } from './guard/rejection-error.ts';
-import type {
-  Anonymous,
-  AnonymousIf,
-  Authentication,
-  AuthOf,
-  CheckRequirements,
-  Claims,
-  Guard,
-  OptionalAuth,
-  RejectionOptions,
-} from './types.ts';
+import type { Accepted, AuthOf, CheckRequirements, Claims, Guard, OptionalAuth, RejectionOptions } from './types.ts';
 
 export type { AuthOf };
 
@@ -30,10 +20,10 @@ export interface GuardedEnv<Auth> {
 
 /** `Context` alone is of any environment, which says nothing. */
 type AuthIn<Known> = 0 extends Known & 1
-  ? Authentication
+  ? AuthOf<Claims>
   : 'protected-api' extends keyof Known
     ? Exclude<Known['protected-api'], undefined>
-    : Authentication;
+    : AuthOf<Claims>;
 
 /**
  * Returns Hono middleware. It rejects requests whose token does not meet the requirements. A rejection keeps headers
@@ -47,7 +37,7 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
   guard: Guard<AcceptedClaims>,
   requirements: CheckRequirements<Optional> = {},
   options: RejectionOptions = {},
-): MiddlewareHandler<GuardedEnv<Authentication<AcceptedClaims> | AnonymousIf<Optional>>> {
+): MiddlewareHandler<GuardedEnv<Accepted<AcceptedClaims, Optional>>> {
   requireGuard(guard, requirements);
   const throws = isThrown(options);
   return async (context: Context, next) => {
@@ -81,7 +71,7 @@ export function authOf<AcceptedClaims extends object | undefined>(context: Conte
 export function authOf<AcceptedClaims extends object = Claims>(
   context: Context,
   options: OptionalAuth | undefined,
-): Authentication<AcceptedClaims> | Anonymous | undefined;
+): AuthOf<AcceptedClaims | undefined> | undefined;
 export function authOf(context: Context, options?: OptionalAuth) {
   return requireAccepted(Object(Object(context).var)['protected-api'], options);
 }

@@ -9,8 +9,5 @@ export { isGuarded, type ListedRoute } from './elysia/routes.ts';
 export { type SecuritySchemeOptions, scopesOf, securitySchemes } from './guard/security-schemes.ts';
 export type * from './guard.ts';
 export { issuerMetadata, optionsFromEnvironment, RejectionError } from './guard.ts';
-export {
-  type ErrorSchema,
-  guardResponses,
-  scopeResponses,
-} from './openapi/responses.ts';
+export type { ErrorSchema } from './openapi/responses.ts';
+export { guardResponses, scopeResponses } from './openapi/responses.ts';

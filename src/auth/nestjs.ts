@@ -1,10 +1,10 @@
 import { type CanActivate, createParamDecorator, type ExecutionContext, HttpException } from '@nestjs/common';
 import { requireGuard } from './guard/guard.ts';
-import { isForCaches, nonceHeaders } from './guard/rejection.ts';
+import { nonceHeaders } from './guard/rejection.ts';
 import type { RejectionError } from './guard/rejection-error.ts';
 import { createPolicyReader } from './guard/requirements.ts';
 import type { IncomingRequest } from './node/incoming.ts';
-import { authOf, checkIncoming } from './node/require-token.ts';
+import { authOf, type Carrier, checkIncoming, setHeader, setRejectionHeaders } from './node/require-token.ts';
 import type { Authentication, CheckRequirements, Guard, OptionalAuth } from './types.ts';
 import { isJsonObject, namesIn } from './values/json.ts';
 import { sharedMap } from './values/shared.ts';
@@ -115,9 +115,6 @@ function accessOf(type: Class, handler: { readonly name: string }): Access | und
   })[0];
 }
 
-/** A response of Express, a reply of Fastify or a response of Node.js. */
-type Carrier = Partial<Record<'getHeaders' | 'removeHeader' | 'header' | 'setHeader', (...given: string[]) => unknown>>;
-
 const hints: Readonly<Record<string, string>> = {
   graphql: 'Its context needs req, or request',
   ws: 'With platform-ws, write client.request = request in handleConnection(client, request)',
@@ -137,24 +134,18 @@ function exchangeOf(context: ExecutionContext) {
   };
   const [request, response] = found[type]?.() ?? [];
   // Fastify wraps the request.
-  if (request) return { request: (Object(request).raw ?? request) as IncomingRequest, response: response as Carrier };
+  if (request)
+    return { request: (Object(request).raw ?? request) as IncomingRequest, response: Object(response) as Carrier };
   const hint = hints[type] ?? 'Mark it with @Public(), and check the token in its message';
   throw new TypeError(`Cannot check a call of the type ${type}: it has no request. ${hint}`);
 }
 
-const setHeader = (response: Carrier = {}, ...named: [name: string, value: string]) =>
-  (response.setHeader ?? response.header)?.call(response, ...named);
-
 /** Returns the exception for a rejection, whose headers it sets on the response. */
-function exceptionFor(rejection: RejectionError, type: string, response: Carrier = {}) {
+function exceptionFor(rejection: RejectionError, type: string, response: Carrier) {
   const { body, extensions, headers, message, status } = rejection;
-  const earlier = Object(response.getHeaders?.());
-  for (const name of Object.keys(earlier).filter(isForCaches)) response.removeHeader?.(name);
-  for (const [name, value] of Object.entries(headers)) {
-    const own = name === 'vary' && earlier.vary !== undefined ? `${earlier.vary}, ${value}` : value;
-    // What GraphQL responds is not the body of the rejection.
-    if (name !== 'content-type' || type === 'http') setHeader(response, name, own);
-  }
+  // What GraphQL responds is not the body of the rejection.
+  const sent = Object.entries(headers).filter(([name]) => name !== 'content-type' || type === 'http');
+  setRejectionHeaders(response, sent);
   const exception = new HttpException(isJsonObject(body) ? body : String(body), status);
   return Object.assign(exception, { message, extensions });
 }

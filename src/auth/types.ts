@@ -488,8 +488,10 @@ export interface Anonymous
   extends Pick<Authentication, 'scopes'>,
     Readonly<Record<Exclude<keyof Authentication, 'scopes'>, undefined>> {}
 
-/** The result for a request without credentials, if a token is optional. */
-export type AnonymousIf<Optional extends boolean> = Optional extends true ? Anonymous : never;
+/** The result for a request that is not rejected. */
+export type Accepted<AcceptedClaims extends object, Optional extends boolean> =
+  | Authentication<AcceptedClaims>
+  | (Optional extends true ? Anonymous : never);
 
 /** What `authOf` returns. For a route where a token is optional, the type parameter is `Claims | undefined`. */
 export type AuthOf<AcceptedClaims extends object | undefined> = AcceptedClaims extends object
@@ -524,7 +526,7 @@ export interface Guard<AcceptedClaims extends object = Claims> extends KnownGuar
   requireToken<Optional extends boolean = false>(
     request: GuardRequest,
     requirements?: CheckRequirements<Optional>,
-  ): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional>>;
+  ): Promise<Accepted<AcceptedClaims, Optional>>;
   /**
    * Like `requireToken`, but returns the response that rejects a request: a caller that ignores the result accepts
    * every request. Whatever a client or an issuer sends, the promise is fulfilled. Each call decides as of now. Calls
@@ -535,7 +537,7 @@ export interface Guard<AcceptedClaims extends object = Claims> extends KnownGuar
   check<Optional extends boolean = false>(
     request: GuardRequest,
     requirements?: CheckRequirements<Optional>,
-  ): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | Response>;
+  ): Promise<Accepted<AcceptedClaims, Optional> | Response>;
   /**
    * Returns the metadata from which clients learn the issuers and scopes of this API (RFC 9728), its preflight
    * response, or a 405 for another method, all readable by every origin. Returns undefined for any other request, and

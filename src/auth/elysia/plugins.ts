@@ -7,14 +7,8 @@ import { checkMembers } from '../values/option-members.ts';
 import { override, refuseOtherCopies } from './composition.ts';
 import { claimsHook, publicHook, type RequirementMacros, requirementMacros } from './hooks.ts';
 import type { Instance } from './internals.ts';
-import {
-  type AnyOptions,
-  type AnySchema,
-  type ClaimsWith,
-  coreFrom,
-  type GuardOr,
-  type OptionsWith,
-} from './options.ts';
+import type { AnyOptions, AnySchema, ClaimsWith, GuardOr, OptionsWith } from './options.ts';
+import { coreFrom } from './options.ts';
 import { type GuardUse, plans } from './plan.ts';
 import type { ListedRoute } from './routes.ts';
 

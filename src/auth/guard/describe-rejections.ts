@@ -28,7 +28,7 @@ export interface Rejection extends Pick<RefusalDescription, 'error' | 'descripti
 export function describeRejections(given: GuardOptions | Guard, requirements: Requirements = {}): readonly Rejection[] {
   const core = coreOf(given) ?? createGuardCore(given as GuardOptions);
   const { challenge } = core.readRequirements(requirements);
-  return rejectionsOf(core, challenge).filter(({ reason }) => reason !== 'access_denied');
+  return rejectionsOf(core, challenge, []);
 }
 
 const isEnabled: Readonly<Record<Feature, (options: CheckedOptions) => boolean>> = {
@@ -45,19 +45,24 @@ const isEnabled: Readonly<Record<Feature, (options: CheckedOptions) => boolean>>
   maxTokenAge: ({ maxTokenAgeSeconds }) => maxTokenAgeSeconds !== undefined,
 };
 
-/** Returns every rejection on a route with this challenge, and that by `authorize`. */
+/**
+ * Returns every rejection on a route with this challenge.
+ * @param required the names of the requirements of the route, whose functions the challenge does not have
+ */
 export function rejectionsOf(
   { options, prepared }: GuardCore,
   challenge: ChallengeParameters,
-  isScoped = challenge.scope !== undefined,
+  required: readonly string[],
 ): readonly Rejection[] {
-  const withoutCause = new Set<RefusalReason>();
-  if (!isScoped && !options.requireScope) withoutCause.add('scope_insufficient');
-  if (challenge.acrValues === undefined && challenge.maxAge === undefined)
-    withoutCause.add('authentication_insufficient');
+  const { scope, acrValues, maxAge } = challenge;
+  const isRequired: Partial<Record<RefusalReason, boolean>> = {
+    scope_insufficient: scope !== undefined || options.requireScope || required.includes('scope'),
+    authentication_insufficient: acrValues !== undefined || maxAge !== undefined,
+    access_denied: required.includes('authorize'),
+  };
   const reasons = (Object.keys(refusals) as RefusalReason[]).filter((reason) => {
     const { needs } = refusals[reason];
-    return !withoutCause.has(reason) && (needs === undefined || isEnabled[needs](options));
+    return isRequired[reason] ?? (needs === undefined || isEnabled[needs](options));
   });
   return reasons.map((reason) => {
     const { error, description } = refusals[reason];

@@ -54,20 +54,12 @@ export function describeResponses(
 type Responses = ReturnType<typeof responsesFor>;
 const responsesByGuard = new WeakMap<GuardCore, Map<string, Responses>>();
 
-/**
- * Returns the rejections of a guard on a route with this challenge, that by `authorize` included. Most routes have the
- * same.
- * @param required the names of the requirements of the route, whose functions the challenge does not have
- */
+/** Returns the rejections of `rejectionsOf`. Most routes have the same. */
 export function responsesOf(core: GuardCore, challenge: ChallengeParameters, required: readonly string[]): Responses {
   const ofGuard = responsesByGuard.get(core) ?? new Map<string, Responses>();
   responsesByGuard.set(core, ofGuard);
   const key = JSON.stringify([challenge, required]);
-  const rejections = () =>
-    rejectionsOf(core, challenge, required.includes('scope')).filter(
-      ({ reason }) => reason !== 'access_denied' || required.includes('authorize'),
-    );
-  const responses = ofGuard.get(key) ?? responsesFor(rejections());
+  const responses = ofGuard.get(key) ?? responsesFor(rejectionsOf(core, challenge, required));
   ofGuard.set(key, responses);
   return responses;
 }

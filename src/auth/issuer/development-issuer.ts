@@ -1,11 +1,6 @@
 import { defaultProofAlgorithms } from '../proof/proof-key.ts';
-import {
-  completeClients,
-  type DevelopmentIssuerOptions,
-  type IssuerSecrets,
-  isAllowedHost,
-  readIssuerOptions,
-} from './issuer-options.ts';
+import type { DevelopmentIssuerOptions, IssuerSecrets } from './issuer-options.ts';
+import { completeClients, isAllowedHost, readIssuerOptions } from './issuer-options.ts';
 import { createSigner } from './signer.ts';
 import { renderTokenCommands } from './token-commands.ts';
 import { type Client, createTokenEndpoint, json } from './token-endpoint.ts';

@@ -1,6 +1,6 @@
 import { preflight } from '../guard/metadata.ts';
 import { nonceHeaders } from '../guard/rejection.ts';
-import type { Anonymous, Authentication, CheckRequirements, Guard, GuardRequest } from '../types.ts';
+import type { Accepted, CheckRequirements, Guard, GuardRequest } from '../types.ts';
 import { systemClock } from '../values/clock.ts';
 import { authInfoOf } from './auth-info.ts';
 import { isPublic, type MessageBody, readMessages, rejectMessage, scopesFor } from './message.ts';
@@ -19,7 +19,7 @@ export interface McpExchange {
   readonly isEndpoint: boolean;
   /** What the client sent as `Host`. */
   readonly host: string | null;
-  check(requirements?: CheckRequirements): Promise<Authentication<object> | Anonymous | Response>;
+  check(requirements?: CheckRequirements): Promise<Accepted<object, true> | Response>;
   body(): MessageBody;
   /** Adds a header to the response, whoever makes it. */
   setHeader(name: string, value: string): void;
@@ -110,5 +110,5 @@ const unauthorized = (rejection: Response): Response =>
   rejection.status === 400 ? new Response(rejection.body, { status: 401, headers: rejection.headers }) : rejection;
 
 /** Returns a user of one client. */
-const ownerOf = ({ claims, clientId }: Authentication<object> | Anonymous): string | undefined =>
+const ownerOf = ({ claims, clientId }: Accepted<object, true>): string | undefined =>
   claims && JSON.stringify([Reflect.get(claims, 'iss'), Reflect.get(claims, 'sub'), clientId]);

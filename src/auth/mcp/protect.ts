@@ -1,4 +1,4 @@
-import type { AnonymousIf, Authentication, Guard } from '../types.ts';
+import type { Accepted, Guard } from '../types.ts';
 import { pathOf } from '../values/text.ts';
 import { parseUrl } from '../values/url.ts';
 import type { McpAuthInfo } from './auth-info.ts';
@@ -8,7 +8,7 @@ import type { McpOptions } from './options.ts';
 /** What a handler gets besides the request. */
 export interface McpContext<AcceptedClaims extends object, IsPublic extends boolean = false> {
   /** Who sent the request. Only with `publicTools`, its claims can be undefined. */
-  readonly auth: Authentication<AcceptedClaims> | AnonymousIf<IsPublic>;
+  readonly auth: Accepted<AcceptedClaims, IsPublic>;
   /** What the SDKs hand to tools. Only with `publicTools`, it can be undefined. */
   readonly authInfo: McpAuthInfo<AcceptedClaims> | (IsPublic extends true ? undefined : never);
   /** The body of a POST: a message, or a list of messages. Undefined for GET and DELETE. */

@@ -4,9 +4,7 @@ import { requireAccepted, requireGuard } from '../guard/guard.ts';
 import { isForCaches, nonceHeaders } from '../guard/rejection.ts';
 import { isThrown } from '../guard/rejection-error.ts';
 import type {
-  Anonymous,
-  AnonymousIf,
-  Authentication,
+  Accepted,
   AuthOf,
   CheckRequirements,
   Claims,
@@ -28,7 +26,7 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-const results = () => sharedMap<IncomingRequest, Authentication<object> | Anonymous>('results');
+const results = () => sharedMap<IncomingRequest, Accepted<object, true>>('results');
 
 /**
  * Returns middleware for Express, Connect and Polka, which rejects requests whose token does not meet the requirements.
@@ -88,7 +86,7 @@ export async function checkIncoming<
   request: IncomingRequest,
   response?: Sending,
   requirements?: CheckRequirements<Optional>,
-): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | (Sending extends undefined ? never : undefined)> {
+): Promise<Accepted<AcceptedClaims, Optional> | (Sending extends undefined ? never : undefined)> {
   const result = response
     ? respond(guard, request, response, requirements, false)
     : authenticate(guard, request, requirements, true);
@@ -102,7 +100,7 @@ async function respond(
   response: OutgoingResponse,
   requirements: CheckRequirements | undefined,
   throws: boolean,
-): Promise<Authentication<object> | Anonymous | undefined> {
+): Promise<Accepted<object, true> | undefined> {
   const result = await authenticate(guard, request, requirements, throws);
   if (!('claims' in result)) return sendReturned(result, response);
   if (!response.headersSent) for (const header of nonceHeaders(result.dpopNonce)) response.setHeader(...header);
@@ -115,7 +113,7 @@ export async function authenticate<AcceptedClaims extends object, Optional exten
   request: IncomingRequest,
   requirements: CheckRequirements<Optional> | undefined,
   throws: boolean,
-): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | Response> {
+): Promise<Accepted<AcceptedClaims, Optional> | Response> {
   const checked = requestOf(request);
   const result = await (throws ? guard.requireToken(checked, requirements) : guard.check(checked, requirements));
   // No `instanceof Response`: @hono/node-server replaces that global.
@@ -136,7 +134,7 @@ export function authOf<AcceptedClaims extends object | undefined = Claims>(
 export function authOf<AcceptedClaims extends object = Claims>(
   request: IncomingRequest,
   options: OptionalAuth | undefined,
-): Authentication<AcceptedClaims> | Anonymous | undefined;
+): AuthOf<AcceptedClaims | undefined> | undefined;
 export function authOf(request: IncomingRequest, options?: OptionalAuth) {
   return requireAccepted(results().get(request), options);
 }
@@ -146,13 +144,25 @@ export async function sendReturned(returned: Response, response: OutgoingRespons
   const body = await returned.text();
   if (response.headersSent) return undefined;
   response.statusCode = returned.status;
-  for (const name of response.getHeaderNames().filter(isForCaches)) response.removeHeader(name);
+  setRejectionHeaders(response, returned.headers);
   // No `Buffer`, because protected-api/mcp also runs on Cloudflare Workers.
   if (body !== '') response.setHeader('content-length', new TextEncoder().encode(body).length);
-  for (const [name, value] of returned.headers) {
-    const earlier = name === 'vary' ? response.getHeader(name) : undefined;
-    response.setHeader(name, earlier === undefined ? value : `${earlier}, ${value}`);
-  }
   response.end(body);
   return undefined;
+}
+
+/** A response of Node.js, a reply of Fastify, or what a framework has of one. */
+export type Carrier = Partial<
+  Record<'getHeaders' | 'removeHeader' | 'header' | 'setHeader', (...given: string[]) => unknown>
+>;
+
+export const setHeader = (response: Carrier, ...named: [name: string, value: string]) =>
+  (response.setHeader ?? response.header)?.call(response, ...named);
+
+/** Sets the headers of a rejection beside those that are already set, apart from those for caches. */
+export function setRejectionHeaders(response: Carrier, headers: Iterable<[name: string, value: string]>): void {
+  const earlier = Object(response.getHeaders?.());
+  for (const name of Object.keys(earlier).filter(isForCaches)) response.removeHeader?.(name);
+  for (const [name, value] of headers)
+    setHeader(response, name, name === 'vary' && earlier.vary !== undefined ? `${earlier.vary}, ${value}` : value);
 }

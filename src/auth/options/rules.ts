@@ -5,15 +5,14 @@ import { isStandardSchema } from '../token/claims-schema.ts';
 import type { Algorithm, CheckedOptions, ClientCertificate, OptionValues, OwnName, ProofAlgorithm } from '../types.ts';
 import { ifPossible } from '../values/faults.ts';
 import { isJsonObject, isListOf, isText } from '../values/json.ts';
+import type { DefaultedRule, OptionRule } from '../values/option-kinds.ts';
 import {
   boolean,
   callback,
   choice,
   code,
-  type DefaultedRule,
   integer,
   list,
-  type OptionRule,
   oneOrMore,
   pairs,
   text,
