@@ -31,6 +31,31 @@ test('llms.txt of the site names pages that exist, as Markdown', async () => {
   for (const path of named) expect(await (await fetch(new URL(path, site.url))).text(), path).toStartWith('# ');
 });
 
+describe('pictures', () => {
+  const open = browserForTests();
+
+  /** Returns the lightness of the picture's own background, from 0 to 255. */
+  const lightness = (
+    screenshot: string,
+  ) => `createImageBitmap(new Blob([Uint8Array.fromBase64('${screenshot}')])).then((image) => {
+    const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+    context.drawImage(image, 0, 0);
+    return context.getImageData(image.width / 2, 3, 1, 1).data[0];
+  })`;
+
+  test.each([
+    ['dark', 'light', 32],
+    ['light', 'dark', 245],
+  ] as const)('follow a site that is switched to %s on a system that is %s', async (site, system, expected) => {
+    await using served = serveSite();
+    const { page } = await open({ colorScheme: system });
+    await page.addInitScript(`localStorage.setItem('vitepress-theme-appearance', '${site}')`);
+    await page.goto(new URL(`${base}guides/dpop`, served.url).href);
+    const screenshot = await page.locator('.vp-doc img').screenshot();
+    expect(await page.evaluate<number>(lightness(screenshot.toString('base64')))).toBe(expected);
+  });
+});
+
 // Where a narrow page hides nothing, a wide one has more room.
 describe.each(isNight ? [390, 1280] : [390])('at %d pixels', (width) => {
   const open = browserForTests();
