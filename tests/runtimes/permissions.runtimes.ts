@@ -41,6 +41,15 @@ test('Deno names a setting that is required and that it may not read', async () 
   expect(stderr).toContain('Requires env access to "ISSUER"');
 });
 
+test('the command explain on Deno says that it may not read its settings, and suggests some for the token', async () => {
+  const file = { 'command.mjs': await bundle(join(import.meta.dir, '../../src/auth/command.ts'), 'node') };
+  const command = 'echo $TOKEN | deno run --no-prompt command.mjs explain';
+  const { status, stdout, stderr } = await runToEnd(['sh', '-c', command], environment, file);
+  expect(stderr).toBe('Cannot read ISSUER and AUDIENCE, so they count as unset: add --allow-env\n');
+  expect(stdout).toContain(`ISSUER=${issuer}`);
+  expect(status).toBe(1);
+});
+
 test('Deno without permission for the network is the cause that explain gives', async () => {
   const { stdout } = await runInDeno('--allow-env');
   const cause = 'this process has no permission to connect to it (--allow-net)';

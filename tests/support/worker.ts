@@ -36,13 +36,13 @@ const remoteOf = (script: string) =>
       ]
     : ['', ''];
 
-export async function bundle(script: string): Promise<string> {
+export async function bundle(script: string, platform: 'browser' | 'node' = 'browser'): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [script],
     bundle: true,
     write: false,
     format: 'esm',
-    platform: 'browser',
+    platform,
     external: ['cloudflare:workers'],
   });
   return outputFiles[0]?.text ?? '';

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { optionsFromEnvironment } from '../options/environment.ts';
+import { mayReadVariable } from '../values/permission.ts';
 import { explainToken } from './explain-token.ts';
 
 const usage = `Usage: protected-api explain [--scope <scope>]...
@@ -34,11 +35,15 @@ function readFlags(args: readonly string[]) {
 export async function run(args: readonly string[], readInput: () => Promise<string>): Promise<void> {
   const { scope, help } = readFlags(args);
   if (help) return void process.stdout.write(usage);
+  const mayRead = mayReadVariable('ISSUER') && mayReadVariable('AUDIENCE');
+  if (!mayRead) process.stderr.write('Cannot read ISSUER and AUDIENCE, so they count as unset: add --allow-env\n');
   // Without them, the token is asked for what they would be.
-  const options = process.env.ISSUER || process.env.AUDIENCE ? optionsFromEnvironment(process.env) : {};
+  const isSet = mayRead && (process.env.ISSUER || process.env.AUDIENCE);
+  const options = isSet ? optionsFromEnvironment(process.env) : {};
   if (process.stdin.isTTY) process.stderr.write(pasteHint);
   const requirements = scope && { scope };
   const explanation = await explainToken(await readInput(), options, { words: 'settings', requirements });
-  process.stdout.write(explanation.render(process.stdout.isTTY && !process.env.NO_COLOR));
+  const isPlain = mayReadVariable('NO_COLOR') && process.env.NO_COLOR;
+  process.stdout.write(explanation.render(process.stdout.isTTY && !isPlain));
   process.exitCode = explanation.status === 200 ? 0 : 1;
 }
