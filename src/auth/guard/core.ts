@@ -31,7 +31,8 @@ export function createGuardCore(
   given: GuardOptions,
   {
     clock = systemClock,
-    now = Date.now,
+    // Looked up at each call, because fake timers replace it.
+    now = () => Date.now(),
     random = Math.random,
     onDocument,
   }: Partial<TimeAndRandom & KeysEnvironment> = {},

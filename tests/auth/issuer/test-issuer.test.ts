@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import { createGuard, type GuardOptions } from 'protected-api/guard';
@@ -79,6 +79,21 @@ describe('createTestIssuer()', () => {
   }))
     test(`throws for ${what} as its key`, () =>
       expect(createTestIssuer({ key: { ...key } })).rejects.toThrow(/^Cannot create an issuer for tests: key must/));
+
+  /** Fake timers of Jest, Vitest and node:test replace the function, in tests of a guard that exists already. */
+  test('makes tokens that a guard accepts by the same clock, even if that is replaced later', async () => {
+    const { check } = createGuard(issuer.options);
+    const clock = spyOn(Date, 'now').mockReturnValue(Date.UTC(2020));
+    const headers = bearer(await issuer.token());
+    const statusAt = async (year: number) => {
+      clock.mockReturnValue(Date.UTC(year));
+      const result = await check(new Request(publicUrl, { headers }));
+      return result instanceof Response ? result.status : 'accepted';
+    };
+    const statuses = [await statusAt(2020), await statusAt(2021)];
+    clock.mockRestore();
+    expect(statuses).toEqual(['accepted', 401]);
+  });
 
   test('takes the issuer, the audience and claims of every token', async () => {
     const given = { issuer: 'https://other.invalid/', audience: 'https://other-api.invalid', claims: { org: '42' } };
