@@ -11,6 +11,8 @@ const reports = new Elysia()
 new Elysia({ adapter: node() })
   .get('/health', () => 'ok')
   .use(reports)
-  .listen({ hostname: '127.0.0.1', port: Number(process.env.PORT ?? 3010) }, ({ url }) =>
-    console.log(`Listening on ${url.origin}`),
-  );
+  .listen({ hostname: '127.0.0.1', port: Number(process.env.PORT ?? 3010) }, async (server) => {
+    // The adapter calls back before it listens.
+    await Object(server).raw.ready();
+    console.log(`Listening on ${server.url.origin}`);
+  });

@@ -21,6 +21,7 @@ app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (request, re
   response.json({ hello: authOf(request).claims.sub });
 });
 
-const server = app.listen(Number(process.env.PORT ?? 3010), '127.0.0.1', () =>
-  console.log(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`),
-);
+const server = app.listen(Number(process.env.PORT ?? 3010), '127.0.0.1', (error) => {
+  if (error) throw error;
+  console.log(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});

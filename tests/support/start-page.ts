@@ -29,6 +29,16 @@ export type Start = (
 
 const withToken = ' --oauth2-bearer $TOKEN';
 
+/** Expects that a second copy of a server ends, and says why, without having said that it listens. */
+async function expectTakenPort({ finished, signal }: RunningProcess): Promise<void> {
+  const isEnded = () => Promise.race([finished.then(() => true), Bun.sleep(0).then(() => false)]);
+  await until(isEnded, 'the end of a server whose port is taken').finally(() => signal('SIGKILL'));
+  const { status, stdout, stderr } = await finished;
+  expect(status).not.toBe(0);
+  expect(stderr).toMatch(/port \d+ in use|address already in use/i);
+  expect(stdout).not.toMatch(/listening on/i);
+}
+
 /**
  * Compares the calls of a start page and their responses with those of docs/start/try-it.md, which have the URL and the
  * body of one page.
@@ -71,15 +81,14 @@ export async function follow(
     .replace('issuer', `$& --port ${issuerPort}`);
   const background = run(['bash', '-c', `cd ${folder} && ${command}`], { PATH: path });
   await until(() => background.stdout().includes('audience: '), 'the issuer');
-  const server = await start(
-    onPorts(starting?.blocks.find((block) => tab === undefined || block.tab === tab)?.text),
-    port,
-    { PATH: path },
-  );
+  const starts = onPorts(starting?.blocks.find((block) => tab === undefined || block.tab === tab)?.text);
+  const server = await start(starts, port, { PATH: path });
   await until(
     async () => (await fetch(`http://localhost:${port}/`).catch(() => undefined)) !== undefined,
     server.stderr(),
   );
+
+  await expectTakenPort(await start(starts, port, { PATH: path }));
 
   await Bun.write(printed, background.stdout());
   const call = calling?.blocks[0]?.text ?? '';
