@@ -103,8 +103,8 @@ const onLoopback = (text: string) =>
     .replace('{ issuer: iss, requiredClaims', '{ issuer: iss, jwksAllowPrivate: true, requiredClaims');
 const withoutPorts = (text: string) =>
   text
-    .replace(/^serve\(.*\);\n/m, '')
-    .replace(/(?:\n {2})?\.listen\((?!0,)(?:.*\{\n(?: .*\n)+\}\)|.*\))/, '')
+    .replace(/^serve\((?:.*\{\n(?: .*\n)+\}\)|.*\));\n/m, '')
+    .replace(/(?:\n {2})?\.listen\((?!0,)(?:.*\{\n(?: .*\n)+? *\}\)|.*\))/, '')
     .replace('create(Application)', 'create(Application, { logger: false })');
 /** Writes a module beside the blocks. */
 export const write = (file: string, text: string) => Bun.write(join(folder, file), onLoopback(text));
