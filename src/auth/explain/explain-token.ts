@@ -1,18 +1,18 @@
 import { createGuardCore } from '../guard/core.ts';
 import { guardOf } from '../guard/guard.ts';
 import type { RoutePolicy } from '../guard/requirements.ts';
-import type { FetchedDocument } from '../keys/discovery.ts';
+import type { FetchedKeys } from '../keys/discovery.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { isProof } from '../proof/check-proof.ts';
 import { Refusal, refusals } from '../refusals.ts';
 import { type ClaimRules, readClaims } from '../token/claims.ts';
 import type { Authentication, CheckedOptions, GuardOptions, GuardRequest, Requirements } from '../types.ts';
-import { isText, type Members } from '../values/json.ts';
+import { isJsonObject, isText, type Members } from '../values/json.ts';
 import { settingOf } from '../values/text.ts';
 import { describeChecks } from './checks/checks.ts';
 import { adviceFor, type Check, show } from './checks/explained.ts';
 import { isBoundBy } from './checks/requirement-checks.ts';
-import { keyFaultOf, observe, publishedKeys, type Seen, selectIssuer } from './observed.ts';
+import { keyFaultOf, observe, type Seen, selectIssuer } from './observed.ts';
 import { decodePasted, membersOf } from './pasted.ts';
 import { expectedOf, findProof, type PastedProof, requestWith } from './pasted-proof.ts';
 import { type Explanation, type Unverified, withRender, withVerdicts } from './render.ts';
@@ -71,7 +71,7 @@ export async function explainToken(
     requirements,
     nowSeconds,
     lastFailure: (states.find((each) => each.issuer === issuer) ?? states[0])?.lastFailure,
-    keyIds: publishedKeys(seen, issuer).map(({ kid }) => show(kid)),
+    keyIds: seen.published.get(issuer ?? '')?.map(({ kid }) => show(kid)),
     keyFault: keyFaultOf(seen, issuer, decoded.header.kid, claims, (rules ?? checked).algorithms),
     nameOf,
     proof: proof && { pasted: proof, expected: await expectedOf(proof, decoded.text, checked, later) },
@@ -96,13 +96,13 @@ export async function explainToken(
 async function decideOn(
   request: GuardRequest,
   options: GuardOptions,
-  { reasons, documents }: Seen,
+  { reasons, published }: Seen,
   requirements: Requirements,
   proof: PastedProof | undefined,
 ) {
   let now = Date.now;
-  const onDocument = (issuer: string, { json }: FetchedDocument) => void documents.set(issuer, json);
-  const core = createGuardCore(options, { onDocument, now: () => now() });
+  const onKeys = (issuer: string, { keys }: FetchedKeys) => void published.set(issuer, keys.filter(isJsonObject));
+  const core = createGuardCore(options, { onKeys, now: () => now() });
   const { check } = guardOf(core);
   const result = await check(request, requirements);
   const { iat } = proof?.claims ?? {};

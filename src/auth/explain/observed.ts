@@ -5,7 +5,7 @@ import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers
 import { responseOf } from '../token/introspection.ts';
 import type { Algorithm, CheckedOptions, FindIssuer, GuardOptions, RefusalReason } from '../types.ts';
 import { describeValue } from '../values/describe-value.ts';
-import { isJsonObject, type Members, namesIn, withoutNulls } from '../values/json.ts';
+import { isJsonObject, type Members, namesIn } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
 import { printable } from '../values/text.ts';
 import { joined } from './checks/explained.ts';
@@ -14,8 +14,8 @@ import { joined } from './checks/explained.ts';
 export interface Seen {
   /** Why it rejected each request. */
   readonly reasons: RefusalReason[];
-  /** The last document of each issuer that may be a key set. */
-  readonly documents: Map<string, unknown>;
+  /** The keys that each issuer publishes. */
+  readonly published: Map<string, readonly Members[]>;
   /** Why keys are skipped, by their ID. */
   readonly skipped: Map<string, string>;
   /** The last response of `introspect`. */
@@ -30,7 +30,7 @@ export interface Seen {
  */
 export function observe(checked: CheckedOptions) {
   const { issuer, introspect, clientCertificate } = checked;
-  const seen: Seen = { reasons: [], documents: new Map(), skipped: new Map() };
+  const seen: Seen = { reasons: [], published: new Map(), skipped: new Map() };
   const options: GuardOptions = {
     ...checked,
     issuer:
@@ -103,27 +103,21 @@ function readIssuers(checked: CheckedOptions, { lookup }: Seen) {
   }
 }
 
-/** Returns the keys that an issuer publishes. */
-export function publishedKeys({ documents }: Seen, issuer = ''): readonly Members[] {
-  const json = documents.get(issuer);
-  return isJsonObject(json) && Array.isArray(json.keys) ? json.keys.filter(isJsonObject).map(withoutNulls) : [];
-}
-
 /** Returns why the key with this `kid`, which the issuer publishes, does not verify a token with these claims. */
 export function keyFaultOf(
-  seen: Seen,
-  issuer: string | undefined,
+  { published, skipped }: Seen,
+  issuer = '',
   kid: unknown,
   claims: Members,
   algorithms: readonly Algorithm[],
 ): string | undefined {
-  const published = publishedKeys(seen, issuer).filter((key) => key.kid === kid);
-  const [first] = published;
-  if (issuer === undefined || first === undefined) return undefined;
-  const others = published.map(({ issuer: each }) => each).filter((each) => typeof each === 'string');
-  if (others.length === published.length && !others.some((each) => isKeyFor(claims, issuer, each)))
+  const named = published.get(issuer)?.filter((key) => key.kid === kid) ?? [];
+  const [first] = named;
+  if (first === undefined) return undefined;
+  const others = named.map(({ issuer: each }) => each).filter((each) => typeof each === 'string');
+  if (others.length === named.length && !others.some((each) => isKeyFor(claims, issuer, each)))
     return `but for the issuer ${others.join(', ')}`;
   // Only importing a key shows that its point is off its curve, or that the runtime does not support it.
-  const reason = whySkipped(first, algorithms) ?? seen.skipped.get(printable(String(kid)));
+  const reason = whySkipped(first, algorithms) ?? skipped.get(printable(String(kid)));
   return reason === undefined ? undefined : `but it is not used: ${reason}`;
 }

@@ -34,12 +34,12 @@ export function createGuardCore(
     // Looked up at each call, because fake timers replace it.
     now = () => Date.now(),
     random = Math.random,
-    onDocument,
+    onKeys,
   }: Partial<TimeAndRandom & KeysEnvironment> = {},
 ) {
   const options = checkOptions(given);
   const withinLimit = createTimeLimit(clock, options.jwksTimeoutSeconds * 1000);
-  const { keys, trusts, rulesOf } = createIssuers(options, withinLimit, { clock, random, onDocument });
+  const { keys, trusts, rulesOf } = createIssuers(options, withinLimit, { clock, random, onKeys });
   const verifier = createVerifier({ ...options, trusts, withinLimit, now, random });
   const { readRequirements, readScope, scopesOf, checkAnyScope } = createPolicyReader({ ...options, rulesOf, now });
   const prepared = prepareRejections(options.formatRejection);

@@ -4,7 +4,7 @@ import { printable } from '../values/text.ts';
 import { isAllowedInMetadata, printableUrl } from '../values/url.ts';
 import { describeFault, FetchError } from './fetch/fault.ts';
 import { fetchJson } from './fetch/fetch-json.ts';
-import { requireKeySet } from './jwk-set-document.ts';
+import { readKeySet } from './jwk-set-document.ts';
 import { withCommonTenant } from './tenants.ts';
 
 /*
@@ -14,15 +14,15 @@ import { withCommonTenant } from './tenants.ts';
 
 export type KeySetSourceOptions = Pick<CheckedOptions, 'jwksUri' | 'jwksAllowHttp' | 'fetch'>;
 
-/** A document with the form of a JWK Set. Its keys are checked later. */
-export interface FetchedDocument {
+/** The keys of a JWK Set. Which of them can be used is not known yet. */
+export interface FetchedKeys {
   /** Undefined for keys that were given. */
   readonly url: string | undefined;
-  readonly json: unknown;
+  readonly keys: readonly unknown[];
 }
 
 /** Fetches the JWK Set of an issuer. With `isAnew`, it forgets where the set was found. */
-export type KeySetSource = (signal: AbortSignal, isAnew?: boolean) => Promise<FetchedDocument>;
+export type KeySetSource = (signal: AbortSignal, isAnew?: boolean) => Promise<FetchedKeys>;
 
 /**
  * Returns the source of an issuer's keys: `jwksUri` if set, otherwise `.well-known/jwks.json` below an issuer that ends
@@ -37,18 +37,17 @@ export function createKeySetSource(
   const isUsualFirst = issuer.endsWith('/');
   let found: string | undefined;
 
-  async function fetchFrom(url: string, signal: AbortSignal): Promise<FetchedDocument> {
-    const json = await fetchJson(fetch, url, 'key set', signal);
-    requireKeySet(json, url);
+  async function fetchFrom(url: string, signal: AbortSignal): Promise<FetchedKeys> {
+    const keys = readKeySet(await fetchJson(fetch, url, 'key set', signal), url);
     // What is tried first anyway is followed by the metadata, whatever its response is.
     if (url !== usual || !isUsualFirst) found = url;
-    return { url, json };
+    return { url, keys };
   }
 
   /** @param faults of the URLs that were tried before */
-  async function look(signal: AbortSignal, faults: FetchFault[]): Promise<FetchedDocument> {
+  async function look(signal: AbortSignal, faults: FetchFault[]): Promise<FetchedKeys> {
     const named = async (url: string) => namedIn(await readMetadata(fetch, issuer, url, signal), issuer, jwksAllowHttp);
-    const steps = wellKnownUrls(issuer).metadata.map((url) => () => named(url) as Promise<string | FetchedDocument>);
+    const steps = wellKnownUrls(issuer).metadata.map((url) => () => named(url) as Promise<string | FetchedKeys>);
     const guess = () => fetchFrom(usual, signal);
     const place = await firstOf(isUsualFirst ? [guess, ...steps] : [...steps, guess], faults, guess);
     if (typeof place !== 'string') return place;

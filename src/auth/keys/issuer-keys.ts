@@ -1,11 +1,11 @@
 import type { CheckedOptions, JwkSet, KeySetEvent } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { createKeySetSource, type FetchedDocument, type KeySetSource } from './discovery.ts';
+import { createKeySetSource, type FetchedKeys, type KeySetSource } from './discovery.ts';
 import { describeFault, FetchError } from './fetch/fault.ts';
 import { proxyOf } from './fetch/proxy.ts';
 import { privateMemberOf } from './jwk.ts';
-import { readJwkSet } from './jwk-set.ts';
-import { isNamed } from './jwk-set-document.ts';
+import { readKeys } from './jwk-set.ts';
+import { isNamed, readKeySet } from './jwk-set-document.ts';
 import { KeySet } from './key-set.ts';
 import { isTemplate } from './tenants.ts';
 
@@ -13,10 +13,10 @@ import { isTemplate } from './tenants.ts';
  * One key set for each issuer of a guard, fetched or given. Issuers share nothing: no keys, no cooldown, no failure.
  */
 
-/** Times and random numbers of a guard, and what is told of the documents that it fetches. */
+/** Times and random numbers of a guard, and what is told of the keys that it fetches. */
 export interface KeysEnvironment extends Pick<TimeAndRandom, 'clock' | 'random'> {
-  /** Called with each document that may be a key set, before it is read. */
-  readonly onDocument?: ((issuer: string, document: FetchedDocument) => void) | undefined;
+  /** Called with the keys of each key set, whether they can be used or not. */
+  readonly onKeys?: ((issuer: string, fetched: FetchedKeys) => void) | undefined;
 }
 
 export type IssuerKeys = ReturnType<typeof createIssuerKeys>;
@@ -28,15 +28,15 @@ export type IssuerKeys = ReturnType<typeof createIssuerKeys>;
  */
 export function createIssuerKeys(
   issuers: ReadonlyMap<string, CheckedOptions>,
-  { onDocument, ...environment }: KeysEnvironment,
+  { onKeys, ...environment }: KeysEnvironment,
 ) {
   const keySetOf = (issuer: string, options: CheckedOptions) => {
     const { algorithms, onKeySetEvent: onEvent = createWarn(issuer, options) } = options;
     const { source: fetchSource, ...times } = keySourceOf(issuer, options);
     const source: KeySetSource = async (...args) => {
-      const document = await fetchSource(...args);
-      onDocument?.(issuer, document);
-      return document;
+      const fetched = await fetchSource(...args);
+      onKeys?.(issuer, fetched);
+      return fetched;
     };
     return new KeySet({ issuer, algorithms, onEvent, source, ...times, ...environment });
   };
@@ -92,15 +92,15 @@ function givenKeys(keys: JwkSet, algorithms: CheckedOptions['algorithms']): KeyS
       'Cannot create a guard: keys must contain public keys only. Remove the private key from it, which stays with the issuer',
     );
   try {
-    readJwkSet(keys, algorithms);
+    const read = readKeySet(structuredClone(keys));
+    readKeys(read, algorithms);
+    return async () => ({ keys: read, url: undefined });
   } catch (error) {
     if (!(error instanceof FetchError)) throw error;
     throw new TypeError(
       `Cannot create a guard: keys must be a JWK Set that contains a public key for ${algorithms.join(', ')}, but ${describeFault(error.fault)}`,
     );
   }
-  const json = structuredClone(keys);
-  return async () => ({ json, url: undefined });
 }
 
 /**

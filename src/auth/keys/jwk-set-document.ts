@@ -19,30 +19,26 @@ export function isNamed(key: unknown): key is NamedJwk {
 }
 
 /**
- * Returns the keys of a JWK Set that is not empty, without members that are null.
- * @throws {FetchError} another document, or too many keys
+ * Returns the keys of a JWK Set, without members that are null.
+ * @throws {FetchError} an empty set, too many keys, or another document
  */
-export function readKeySet(json: unknown, url: string | undefined): readonly unknown[] {
-  const keys = requireKeySet(json, url).map((key) => (isJsonObject(key) ? withoutNulls(key) : key));
-  if (keys.length === 0) throw notKeySet('no keys', url);
+export function readKeySet(json: unknown, url?: string): readonly unknown[] {
+  const listed = isJsonObject(json) && Array.isArray(json.keys) ? json.keys : [];
+  if (listed.length === 0) throw new FetchError('malformed', url, { found: wrongDocument(json) });
+  const keys = listed.map((key: unknown) => (isJsonObject(key) ? withoutNulls(key) : key));
   const byId = groupBy(keys.filter(isNamed), ({ kid }) => kid);
   if (keys.length > maxKeys || [...byId.values()].some(({ length }) => length > maxKeysPerId))
     throw new FetchError('too_large', url);
   return keys;
 }
 
-/**
- * Returns the members of what has the form of a JWK Set.
- * @throws {FetchError} another document, and which
- */
-export function requireKeySet(json: unknown, url: string | undefined): readonly unknown[] {
-  if (Array.isArray(json)) throw notKeySet('a list', url);
-  if (!isJsonObject(json)) throw notKeySet('no JSON object', url);
-  if (Array.isArray(json.keys)) return json.keys;
-  if (typeof json.jwks_uri === 'string') throw notKeySet('metadata', url);
-  if (typeof json.kty === 'string') throw notKeySet('one key', url);
+/** Returns what a document without keys is. */
+function wrongDocument(json: unknown): WrongDocument {
+  if (Array.isArray(json)) return 'a list';
+  if (!isJsonObject(json)) return 'no JSON object';
+  if (Array.isArray(json.keys)) return 'no keys';
+  if (typeof json.jwks_uri === 'string') return 'metadata';
+  if (typeof json.kty === 'string') return 'one key';
   const isPem = Object.values(json).some((value) => typeof value === 'string' && value.startsWith('-----BEGIN '));
-  throw notKeySet(isPem ? 'certificates' : 'an object', url);
+  return isPem ? 'certificates' : 'an object';
 }
-
-const notKeySet = (found: WrongDocument, url: string | undefined) => new FetchError('malformed', url, { found });

@@ -4,7 +4,7 @@ import { isJsonObject } from '../values/json.ts';
 import { printable } from '../values/text.ts';
 import { FetchError } from './fetch/fault.ts';
 import { algorithmsFor, importPublicJwk, type PublicJwk, readPublicJwk } from './jwk.ts';
-import { isNamed, readKeySet } from './jwk-set-document.ts';
+import { isNamed } from './jwk-set-document.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
 export interface ImportedKey {
@@ -34,11 +34,10 @@ interface ReadKey {
 /**
  * Returns the keys of a JWK Set (RFC 7517 §5), each for one of `accepted`, and those that have no `kid` or another
  * purpose, each with the reason: `k1: use is enc`.
- * @throws {FetchError} not a JWK Set, an empty one, too many keys, or no usable key
+ * @throws {FetchError} no usable key
  * @param url of the set, for the error
  */
-export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?: string) {
-  const members = readKeySet(jwkSet, url);
+export function readKeys(members: readonly unknown[], accepted: readonly Algorithm[], url?: string) {
   const keys: ReadKey[] = [];
   const skipped: string[] = [];
   for (const [index, jwk] of members.entries()) {
@@ -70,7 +69,7 @@ export interface ImportedKeys {
  * @throws {FetchError} no usable key
  * @param url of the set, for the error
  */
-export async function importKeys(read: ReturnType<typeof readJwkSet>, held: Keys, url?: string): Promise<ImportedKeys> {
+export async function importKeys(read: ReturnType<typeof readKeys>, held: Keys, url?: string): Promise<ImportedKeys> {
   const keys = new Map<string, ImportedKey[]>();
   const reported: ReportedKey[] = [];
   for (const { kid, algorithm, publicJwk, issuer, isAmbiguous } of read.keys) {

@@ -10,7 +10,7 @@ import {
   importKeys,
   type Keys,
   type ReportedKey,
-  readJwkSet,
+  readKeys,
   replaceKeys,
 } from './jwk-set.ts';
 import { Refreshing, type RefreshOptions } from './refreshing.ts';
@@ -98,8 +98,8 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
   protected async fetch(signal: AbortSignal, isAnew: boolean): Promise<ImportedKeys> {
     const { source, algorithms } = this.options;
     // The issuer may have moved its keys, and left another document where they were.
-    const { json, url } = await source(signal, isAnew || this.lastFailure !== undefined);
-    return importKeys(readJwkSet(json, algorithms, url), this.#keys, url);
+    const { keys, url } = await source(signal, isAnew || this.lastFailure !== undefined);
+    return importKeys(readKeys(keys, algorithms, url), this.#keys, url);
   }
 
   protected accept(imported: ImportedKeys, afterFailures: number): void {

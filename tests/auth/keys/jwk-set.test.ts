@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { algorithms } from '../../../src/auth/keys/algorithms.ts';
 import { describeFault, type FetchError } from '../../../src/auth/keys/fetch/fault.ts';
-import { importKeys, type Keys, readJwkSet } from '../../../src/auth/keys/jwk-set.ts';
+import { importKeys, type Keys, readKeys } from '../../../src/auth/keys/jwk-set.ts';
+import { readKeySet } from '../../../src/auth/keys/jwk-set-document.ts';
 import type { Algorithm } from '../../../src/auth/types.ts';
 import { exactRsaKey, type PublishedKey, publish, rsaKey, signingKey } from '../../support/keys.ts';
 import { smallOrder } from '../../support/signatures.ts';
@@ -11,7 +12,7 @@ const ec = (overrides: PublishedKey = {}) => publish(signingKey('ES256', 'ec'), 
 const ed = (overrides: PublishedKey = {}) => publish(signingKey('EdDSA', 'ed'), 'ed', overrides);
 const mlDsa = (overrides: PublishedKey = {}) => publish(signingKey('ML-DSA-44', 'ml'), 'ml', overrides);
 const importSet = async (jwkSet: unknown, held: Keys = new Map()) =>
-  (await importKeys(readJwkSet(jwkSet, algorithms), held)).keys;
+  (await importKeys(readKeys(readKeySet(jwkSet), algorithms), held)).keys;
 const fail = () => {
   throw new Error('It was a key set');
 };
@@ -140,7 +141,7 @@ describe('importKeys()', () => {
     ['nothing wrong', ec(), false],
   ])('names a key with %s if only its form is wrong', async (_, key, isNamed) => {
     const good = publish(rsaKey('good'), 'good', { alg: 'RS256' });
-    const { reported } = await importKeys(readJwkSet({ keys: [key, good] }, algorithms), new Map());
+    const { reported } = await importKeys(readKeys([key, good], algorithms), new Map());
     expect(reported.map(({ kid }) => kid)).toEqual(isNamed ? [String(key.kid)] : []);
   });
 

@@ -14,7 +14,7 @@ const MOVED = `${ORIGIN}/moved`;
 /** By URL: a document, a status or an error. Any other URL is a 404. */
 type Documents = Readonly<Record<string, unknown>>;
 
-const keys = { keys: [] };
+const keys = { keys: [{ kid: 'a' }] };
 const metadata = (overrides = {}) => ({ issuer: ISSUER, jwks_uri: KEYS, ...overrides });
 const other = metadata({ issuer: 'https://other.example.test' });
 const down = new TypeError('refused');
@@ -36,7 +36,7 @@ function setUp(options: Partial<KeySetSourceOptions> = {}, issuer = ISSUER) {
     documents = published;
     asked = [];
     try {
-      expect(await source(new AbortController().signal, isAnew)).toEqual({ url: String(asked.at(-1)), json: keys });
+      expect(await source(new AbortController().signal, isAnew)).toEqual({ url: String(asked.at(-1)), ...keys });
       return asked;
     } catch (error) {
       return [...asked, (error as FetchError).fault.failure];

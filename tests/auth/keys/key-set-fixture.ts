@@ -17,7 +17,7 @@ export const publishing =
   (...kids: readonly string[]): Source =>
   async () => {
     const pairs = kids.map((text) => text.split(' '));
-    return { url, json: { keys: pairs.map(([kid = '', name = kid]) => publish(rsaKey(name), kid)) } };
+    return { url, keys: pairs.map(([kid = '', name = kid]) => publish(rsaKey(name), kid)) };
   };
 export const failing: Source = () => Promise.reject(new FetchError('status', url, { status: 500 }));
 export const hanging: Source = (signal) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { FetchedDocument } from '../../../src/auth/keys/discovery.ts';
+import type { FetchedKeys } from '../../../src/auth/keys/discovery.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { failing, hanging, publishing, setUp, started, times } from './key-set-fixture.ts';
@@ -140,7 +140,7 @@ describe('RefreshingKeySet', () => {
     expect(await keySet.find('one')).toEqual(new Refusal('keys_unavailable', 1));
     expect(keySet.state()).toMatchObject({ isFetching: false, lastFailure: { failure: 'timeout' } });
 
-    let finish = (_: FetchedDocument) => {};
+    let finish = (_: FetchedKeys) => {};
     published.by = () => new Promise((done) => (finish = done));
     cannotBeAwaited = true;
     clock.pause(1000);
@@ -157,7 +157,7 @@ describe('RefreshingKeySet', () => {
 
   test('a lookup and reload() wait for the end of the fetch that they started, even if that comes after its time limit', async () => {
     const { keySet, clock, published } = await started();
-    let finish = (_: FetchedDocument) => {};
+    let finish = (_: FetchedKeys) => {};
     published.by = () => new Promise((done) => (finish = done));
     for (const kid of ['two', 'three']) {
       const waited = kid === 'two' ? keySet.find(kid) : keySet.reload();

@@ -46,7 +46,7 @@ export interface Explained {
   /** Why the key that the token names is not used although it is published; undefined otherwise. */
   readonly keyFault?: string | undefined;
   /** The IDs of the keys that the issuer publishes. Empty if they are not known. */
-  readonly keyIds?: readonly string[];
+  readonly keyIds?: readonly string[] | undefined;
   /** Returns the name of an option, in the words of options or of settings. */
   readonly nameOf: (option: keyof CheckedOptions) => string;
   /** The proof that was pasted with the token, if any, and what it is compared with. */
