@@ -3,7 +3,7 @@ import type { Algorithm } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
 import { printable } from '../values/text.ts';
 import { FetchError } from './fetch/fault.ts';
-import { algorithmsFor, importPublicJwk, type PublicJwk, readPublicJwk } from './jwk.ts';
+import { algorithmsFor, importPublicJwk, readPublicJwk } from './jwk.ts';
 import { isNamed } from './jwk-set-document.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
@@ -21,15 +21,7 @@ export interface ImportedKey {
 export type Keys = ReadonlyMap<string, readonly ImportedKey[]>;
 
 /** A key of a JWK Set that is meant for an accepted algorithm. */
-interface ReadKey {
-  readonly kid: string;
-  readonly algorithm: Algorithm;
-  /** Or how it is malformed or weak. */
-  readonly publicJwk: PublicJwk | string;
-  readonly issuer?: string | undefined;
-  /** Whether the key has no `alg`, and fits several of the accepted algorithms. */
-  readonly isAmbiguous: boolean;
-}
+type ReadKey = Exclude<ReturnType<typeof readKey>, string>;
 
 /**
  * Returns the keys of a JWK Set (RFC 7517 §5), each for one of `accepted`, and those that have no `kid` or another
@@ -58,10 +50,7 @@ export interface ReportedKey {
   readonly reason: string;
 }
 
-export interface ImportedKeys {
-  readonly keys: Keys;
-  readonly reported: readonly ReportedKey[];
-}
+export type ImportedKeys = Awaited<ReturnType<typeof importKeys>>;
 
 /**
  * Imports keys. Those that are also in `held` are reused, so that cached tokens stay valid. Keys that are malformed or
@@ -69,7 +58,7 @@ export interface ImportedKeys {
  * @throws {FetchError} no usable key
  * @param url of the set, for the error
  */
-export async function importKeys(read: ReturnType<typeof readKeys>, held: Keys, url?: string): Promise<ImportedKeys> {
+export async function importKeys(read: ReturnType<typeof readKeys>, held: Keys, url?: string) {
   const keys = new Map<string, ImportedKey[]>();
   const reported: ReportedKey[] = [];
   for (const { kid, algorithm, publicJwk, issuer, isAmbiguous } of read.keys) {
@@ -111,7 +100,7 @@ export function replaceKeys(before: Keys, after: Keys): { added: string[]; remov
  * Reads a key for one algorithm (RFC 8725 §3.1): the one that it names, otherwise the first of `accepted` that fits its
  * type. Returns why there is none.
  */
-function readKey(jwk: unknown, accepted: readonly Algorithm[]): ReadKey | string {
+function readKey(jwk: unknown, accepted: readonly Algorithm[]) {
   if (!isJsonObject(jwk)) return 'not an object';
   if (!isNamed(jwk)) return jwk.kid === undefined ? 'no kid' : 'kid is not text';
   const { kid, issuer } = jwk;
@@ -122,9 +111,11 @@ function readKey(jwk: unknown, accepted: readonly Algorithm[]): ReadKey | string
   return {
     kid,
     algorithm,
+    /** Or how it is malformed or weak. */
     publicJwk,
     // What is not a string is no issuer.
     issuer: issuer === undefined || typeof issuer === 'string' ? issuer : '',
+    /** Whether the key has no `alg`, and fits several of the accepted algorithms. */
     isAmbiguous: second !== undefined,
   };
 }

@@ -39,13 +39,6 @@ export interface GoodProof {
   readonly claims: Members;
 }
 
-interface SignedProof {
-  readonly text: string;
-  readonly algorithm: ProofAlgorithm;
-  readonly jwk: PublicJwk;
-  readonly claims: Members;
-}
-
 /** A proof signed with an RSA key of 4096 bits is shorter than 2 KiB. */
 const maxProofLength = 4096;
 const maxIdLength = 256;
@@ -54,10 +47,10 @@ const maxIdLength = 256;
 export async function checkProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | Refusal> {
   const proof = readProof(text, expected.algorithms);
   if (proof instanceof Refusal) return proof;
-  const refusal = (await refuseClaims(proof.claims, expected)) ?? (await refuseSignature(proof));
+  const { signed, algorithm, jwk, claims } = proof;
+  const refusal = (await refuseClaims(claims, expected)) ?? (await refuseSignature(signed, algorithm, jwk));
   if (refusal !== undefined) return refusal;
-  const { claims } = proof;
-  const thumbprint = await calculateJwkThumbprint(proof.jwk);
+  const thumbprint = await calculateJwkThumbprint(jwk);
   return { thumbprint, id: String(claims.jti), issuedAtMs: Number(claims.iat) * 1000, claims };
 }
 
@@ -65,7 +58,7 @@ export async function checkProof(text: string | null, expected: ExpectedProof): 
 export const isProof = ({ typ }: Members) => typeof typ === 'string' && /^(?:application\/)?dpop\+jwt$/i.test(typ);
 
 /** Checks everything that does not depend on the request. Of duplicate members the last one counts, as in jose. */
-function readProof(text: string | null, accepted: readonly ProofAlgorithm[]): SignedProof | Refusal {
+function readProof(text: string | null, accepted: readonly ProofAlgorithm[]) {
   if (text === null || text.trim() === '') return refuse('proof_missing');
   if (text.length > maxProofLength) return refuse('proof_oversized');
   if (text.includes(',')) return refuse('proof_repeated');
@@ -80,7 +73,7 @@ function readProof(text: string | null, accepted: readonly ProofAlgorithm[]): Si
   if (algorithm === undefined) return refuse('proof_algorithm');
   if (header.crit !== undefined) return refuse('proof_critical_header');
   const jwk = readProofKey(header.jwk, algorithm);
-  return jwk ? { text, algorithm, jwk, claims } : refuse('proof_key');
+  return jwk ? { signed: text, algorithm, jwk, claims } : refuse('proof_key');
 }
 
 async function refuseClaims(claims: Members, expected: ExpectedProof): Promise<Refusal | undefined> {
@@ -94,7 +87,7 @@ async function refuseClaims(claims: Members, expected: ExpectedProof): Promise<R
   return undefined;
 }
 
-async function refuseSignature({ text, algorithm, jwk }: SignedProof): Promise<Refusal | undefined> {
+async function refuseSignature(text: string, algorithm: ProofAlgorithm, jwk: PublicJwk): Promise<Refusal | undefined> {
   const key = await importPublicJwk(jwk, algorithm);
   if (typeof key === 'string') return refuse('proof_key');
   try {

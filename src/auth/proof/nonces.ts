@@ -5,14 +5,8 @@ import { base64url } from 'jose';
  * with the secret knows those of the others.
  */
 
-export interface Nonces {
-  issue(): Promise<string>;
-  /** Resolves to when this server gave out the nonce, or to undefined if it did not. Does NOT check its age. */
-  issuedAtMs(nonce: unknown): Promise<number | undefined>;
-}
-
 /** @param secrets the current one first, then one that is being replaced */
-export function createNonces(secrets: readonly string[], now: () => number): Nonces {
+export function createNonces(secrets: readonly string[], now: () => number) {
   // Imported on first use, because Cloudflare Workers do nothing at module level.
   let keys: Promise<readonly CryptoKey[]> | undefined;
   const importKeys = () => Promise.all(secrets.map(importSecret));
@@ -25,11 +19,12 @@ export function createNonces(secrets: readonly string[], now: () => number): Non
   }
 
   return {
-    async issue() {
+    async issue(): Promise<string> {
       const [nonce] = await sign(now().toString(36));
       return String(nonce);
     },
-    async issuedAtMs(nonce) {
+    /** Resolves to when this server gave out the nonce, or to undefined if it did not. Does NOT check its age. */
+    async issuedAtMs(nonce: unknown): Promise<number | undefined> {
       if (typeof nonce !== 'string') return undefined;
       const time = nonce.slice(0, nonce.indexOf('.'));
       // Clients learn every valid nonce anyway, so the time of the comparison reveals nothing.

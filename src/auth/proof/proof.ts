@@ -22,19 +22,6 @@ export interface VerifiedProof {
   use(): Promise<Refusal | undefined>;
 }
 
-/**
- * Verifies the proof that a request presents. Resolves to the reason for a rejection, or to the proof, which is not
- * used yet. Further calls for the same presentation share this result, and all verifiers share the use of the proof.
- * @param request the object that identifies the use
- * @param presented with a token that is already verified; of the URL, only the path is used
- * @param thumbprint of the key that the token is bound to: its `cnf.jkt` (RFC 9449 §6.1)
- */
-export type VerifyProof = (
-  request: object,
-  presented: Presentation,
-  thumbprint: string,
-) => Promise<Refusal | VerifiedProof>;
-
 export interface ProofVerifierOptions
   extends Pick<CheckedOptions, 'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret'>,
     Partial<Pick<CheckedOptions, 'onReplayStoreEvent'>>,
@@ -48,7 +35,7 @@ export interface ProofVerifierOptions
  * Returns a function that verifies DPoP proofs (RFC 9449 §4.3), each of which can be used once. It does NOT check the
  * token. The work for one proof is bounded, and only a valid proof signed with the right key reaches the store.
  */
-export function createProofVerifier(options: ProofVerifierOptions): VerifyProof {
+export function createProofVerifier(options: ProofVerifierOptions) {
   const { publicUrl, replayStore, dpopAlgorithms: algorithms, dpopNonceSecret: secrets, now } = options;
   const windowSeconds = options.dpopProofMaxAgeSeconds;
   const nonces = secrets && createNonces(secrets, now);
@@ -105,6 +92,13 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
     return new Refusal(reason, 1, await nonces.issue());
   }
 
-  return (request, presented, thumbprint) =>
+  /**
+   * Resolves to why a request is rejected, or to its proof, which is not used yet. Further calls for the same
+   * presentation share this result, and all verifiers share the use of the proof.
+   * @param request the object that identifies the use
+   * @param presented with a token that is already verified; of the URL, only the path is used
+   * @param thumbprint of the key that the token is bound to: its `cnf.jkt` (RFC 9449 §6.1)
+   */
+  return (request: object, presented: Presentation, thumbprint: string): Promise<Refusal | VerifiedProof> =>
     shareAccepted(proofs, presented, () => verify(request, presented, thumbprint));
 }

@@ -1,22 +1,14 @@
-import type { ReplayStore, ReplayStoreEvent } from '../types.ts';
+import type { ReplayStoreEvent } from '../types.ts';
 import { nameOfFault } from '../values/faults.ts';
 import { notify } from '../values/promises.ts';
 
 /** Maximum difference between the clocks of processes that share a store. Marks outlast the window by it. */
 export const clockDifferenceMs = 30_000;
 
-export interface MemoryReplayStoreOptions {
-  /** Defaults to 200,000 used proofs: up to 50 MiB, and 2,200 proofs per second with the default maximum age. */
-  readonly maxEntries?: number;
-  /** Wall-clock time in milliseconds since 1970, the same as for proofs; defaults to `Date.now`. */
-  readonly now?: (() => number) | undefined;
-}
+export type MemoryReplayStore = ReturnType<typeof createMemoryReplayStore>;
 
-export interface MemoryReplayStore extends ReplayStore {
-  markUsed(key: string, lifetimeMs: number): boolean;
-  /** Number of used proofs, including some that may have expired. */
-  state(): { readonly entries: number };
-}
+/** Up to 50 MiB, and 2,200 proofs per second with the default maximum age. */
+const maxUsedProofs = 200_000;
 
 /** The longest that a proof is valid, with the largest maximum age: `lifetimeMs` is no longer. */
 const longestLifetimeMs = 630_000;
@@ -36,8 +28,7 @@ export function sharedMemoryStore(): MemoryReplayStore {
 }
 
 /** Returns a store in the memory of this process. It never evicts a live entry. While it is full, it throws. */
-export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
-  const { maxEntries = 200_000, now = Date.now } = options;
+export function createMemoryReplayStore({ maxEntries = maxUsedProofs, now = Date.now } = {}) {
   const expiriesMs = new Map<string, number>();
   /** The keys by the second at whose end they expire, so a long-lived key does not delay the removal of others. */
   const buckets = new Map<number, string[]>();
@@ -66,7 +57,7 @@ export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}):
   }
 
   return {
-    markUsed(key, lifetimeMs) {
+    markUsed(key: string, lifetimeMs: number): boolean {
       const nowMs = now();
       sweep(nowMs);
       const usedUntilMs = expiriesMs.get(key);
@@ -77,6 +68,7 @@ export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}):
       put(key, expiryMs);
       return true;
     },
+    /** The number of used proofs, including some that may have expired. */
     state: () => ({ entries: expiriesMs.size }),
   };
 }

@@ -26,16 +26,7 @@ export interface VerifiedToken {
 
 export type Verification = VerifiedToken | Refusal;
 
-export interface Verifier {
-  /**
-   * Returns the verified token or why it is rejected: a promise only if its signature is checked.
-   * @param earlier what this verifier returned for the token before: only its time and its key are checked again
-   */
-  verify(token: string, earlier?: VerifiedToken): Verification | Promise<Verification>;
-  /** Returns why a verified token is now rejected, if it is: only its time is checked again. */
-  checkTime(token: VerifiedToken): Refusal | undefined;
-  state(): Omit<GuardState, 'issuers'>;
-}
+export type Verifier = ReturnType<typeof createVerifier>;
 
 export interface VerifierOptions
   extends Pick<CheckedOptions, 'tokenType' | 'tokenCacheSize' | 'introspect' | keyof TimeRules>,
@@ -57,7 +48,7 @@ const isTrusted = ({ key, keys }: CachedToken) => key === undefined || keys?.isC
  * It does NOT check scopes, `jti`, revocation, or whether the client holds the key or certificate that the token is
  * bound to (`cnf`): a token is valid until it expires or its key leaves the key set.
  */
-export function createVerifier(options: VerifierOptions): Verifier {
+export function createVerifier(options: VerifierOptions) {
   const { trusts, tokenCacheSize, now, random } = options;
   const { sole } = trusts;
   const nowSeconds = () => now() / 1000;
@@ -96,7 +87,11 @@ export function createVerifier(options: VerifierOptions): Verifier {
   }
 
   return {
-    verify(token, earlier) {
+    /**
+     * Returns the verified token or why it is rejected: a promise only if its signature is checked.
+     * @param earlier what this verifier returned for the token before: only its time and its key are checked again
+     */
+    verify(token: string, earlier?: VerifiedToken): Verification | Promise<Verification> {
       const cached = (earlier as CachedToken | undefined) ?? cache?.get(token);
       if (cached !== undefined && isTrusted(cached)) {
         if (earlier === undefined) cacheHits += 1;
@@ -112,8 +107,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
         return verifyByKeyId(token, header, trust);
       });
     },
+    /** Returns why a verified token is now rejected, if it is: only its time is checked again. */
     checkTime: timeOf,
-    state: () => ({ cacheHits, cacheEntries: cache?.size ?? 0 }),
+    state: (): Omit<GuardState, 'issuers'> => ({ cacheHits, cacheEntries: cache?.size ?? 0 }),
   };
 }
 
