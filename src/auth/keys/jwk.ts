@@ -31,7 +31,11 @@ export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLim
   const { kty, crv, partBytes } = algorithmRules[algorithm];
   const { n, e, x, y, pub } = jwk as PublicJwk;
   const read = (name: string) => decodeMember(jwk[name], limits);
-  const wrongLength = (name: string) => (read(name).length === partBytes ? undefined : `${name} is malformed`);
+  const wrongLength = (name: string) => {
+    const { length } = read(name);
+    if (length === partBytes) return undefined;
+    return length === 0 ? `${name} is malformed` : `${name} has ${length} bytes, and must have ${partBytes}`;
+  };
   if (kty === 'RSA') return describeRsaWeakness(read('n'), read('e'), limits) ?? ({ kty, n, e } as PublicJwk);
   if (kty === 'AKP') return wrongLength('pub') ?? ({ kty, alg: algorithm, pub } as PublicJwk);
   if (jwk.crv !== crv) return 'crv does not fit alg';

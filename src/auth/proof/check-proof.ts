@@ -73,7 +73,7 @@ function readProof(text: string | null, accepted: readonly ProofAlgorithm[]) {
   if (algorithm === undefined) return refuse('proof_algorithm');
   if (header.crit !== undefined) return refuse('proof_critical_header');
   const jwk = readProofKey(header.jwk, algorithm);
-  return jwk ? { signed: text, algorithm, jwk, claims } : refuse('proof_key');
+  return typeof jwk === 'object' ? { signed: text, algorithm, jwk, claims } : refuse('proof_key');
 }
 
 async function refuseClaims(claims: Members, expected: ExpectedProof): Promise<Refusal | undefined> {

@@ -33,13 +33,14 @@ const limits: KeyLimits = {
 };
 
 /**
- * Returns the public key in the `jwk` of a proof, without other members. Returns undefined if it does not fit the
+ * Returns the public key in the `jwk` of a proof, without other members, or why it cannot be used: it does not fit the
  * algorithm, is weak, too large or not canonically encoded, or has private members. Does NOT read `use`, `key_ops` and
  * `alg`: a client that exports its key may say there that the key signs, and the proof shows that it does.
  */
-export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk | undefined {
-  if (!isJsonObject(jwk) || privateMemberOf(jwk) !== undefined) return undefined;
+export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk | string {
+  if (!isJsonObject(jwk)) return 'the header has no jwk';
+  const secret = privateMemberOf(jwk);
+  if (secret !== undefined) return `it has the private member ${secret}, so others know the key now: replace it`;
   const { kty, crv, x, y, n, e } = jwk;
-  const read = readPublicJwk({ kty, crv, x, y, n, e }, algorithm, limits);
-  return typeof read === 'object' ? read : undefined;
+  return readPublicJwk({ kty, crv, x, y, n, e }, algorithm, limits);
 }
