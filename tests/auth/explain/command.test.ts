@@ -29,7 +29,9 @@ test.each<[name: string, args: string[], changes: { status: number; stdout?: str
 test('protected-api explain lists all mistakes of the settings', async () => {
   const { status, stderr } = await runToEnd([process.execPath, command, 'explain'], { ISSUER: 'x', SCOPE_CLAIM: '' });
   expect(status).toBe(1);
-  expect(stderr).toMatch(/^Cannot read settings:\n {2}ISSUER must begin with https:.*\n {2}AUDIENCE is required: .*\n$/);
+  expect(stderr).toMatch(
+    /^Cannot read settings:\n {2}ISSUER must begin with https:.*\n {2}AUDIENCE is required: .*\n$/,
+  );
 });
 
 test.each([

@@ -243,7 +243,7 @@ describe('RefreshingKeySet', () => {
     const weak = (kid: string) => publish(rsaKey('weak', 1024), kid);
     const publishingWeak =
       (...kids: readonly string[]): typeof failing =>
-      async () => ({ url, json: { keys: [publish(rsaKey('one'), 'one'), ...kids.map(weak)] } });
+      async () => ({ url, keys: [publish(rsaKey('one'), 'one'), ...kids.map(weak)] });
     const { events, advance, start } = setUp();
     await start(publishingWeak());
     for (const kids of [['a'], ['a'], ['a', 'b'], [], ['a']]) await advance(maxAgeMs, publishingWeak(...kids));
