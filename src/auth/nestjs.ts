@@ -104,6 +104,11 @@ function accessOf(type: Class, handler: { readonly name: string }): Access | und
   const methods = prototypes.flatMap((prototype) => Object.entries(Object.getOwnPropertyDescriptors(prototype)));
   const [method] = methods.find(([, { value }]) => value === handler) ?? [handler.name.replace(/^bound /, '')];
   const declaring = prototypes.find((prototype) => Object.hasOwn(prototype, method));
+  // What a decorator says about the method is kept by its name.
+  if (!declaring && prototypes.some((prototype) => marks().has(prototype)))
+    throw new TypeError(
+      'Cannot check a call: a function of another name has replaced the method. Use a decorator for it',
+    );
   // A method that overrides a public one is not public itself, nor is a class that extends a public one.
   const places: readonly (readonly [place: object, name: PropertyKey, canOpen: boolean])[] = [
     ...prototypes.map((prototype) => [prototype, method, prototype === declaring] as const),

@@ -300,6 +300,9 @@ describe('@RequireToken() holds for a method that another decorator replaces', (
     return { ...descriptor, value: name === 'bound' ? value : call } as typeof descriptor;
   };
 
+  /** As functions that remember or count calls do. */
+  const nameless = (call: () => string) => [() => call()][0] ?? call;
+
   @Controller()
   class Reports {
     constructor() {
@@ -327,7 +330,23 @@ describe('@RequireToken() holds for a method that another decorator replaces', (
     }
   }
 
-  rowsOf(started([Reports], tokenGuard(guard)), [
+  @Controller('open')
+  @Public()
+  class Open {
+    constructor() {
+      this.closed = nameless(this.closed);
+    }
+
+    @Get('closed')
+    @RequireToken({ scope: 'admin' })
+    closed() {
+      return 'ada';
+    }
+  }
+
+  rowsOf(started([Reports, Open], tokenGuard(guard)), [
+    ['/open/closed', undefined, 500],
+    ['/open/closed', 'admin', 500],
     ['/before', '', 403, 'admin'],
     ['/after', '', 403, 'admin'],
     ['/bound', '', 403, 'admin'],
