@@ -24,6 +24,8 @@ LABEL org.opencontainers.image.title="protected-api" \
       org.opencontainers.image.description="An OAuth 2.0 resource server: three endpoints, one binary" \
       org.opencontainers.image.licenses="MIT"
 COPY --from=build /build/dist/protected-api /build/dist/THIRD-PARTY-NOTICES /
+# The folder of the base is closed to other users, such as the one that OpenShift chooses, and some runtimes then start nothing.
+WORKDIR /
 # Numeric, so that Kubernetes can verify that it is not root. The program needs no writable files.
 USER 65532:65532
 ENV HOST=0.0.0.0 NODE_ENV=production

@@ -33,6 +33,8 @@ describe('the image', () => {
   test('runs the executable itself, as a numeric user that is not root', async () =>
     expect(await inspect(await imageUnderTest(), '.Config')).toMatchObject({
       User: '65532:65532',
+      // Of the base, it is a folder that only this user may enter.
+      WorkingDir: '/',
       Entrypoint: ['/protected-api'],
       ExposedPorts: { '3010/tcp': {} },
     }));
