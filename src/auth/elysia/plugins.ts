@@ -65,24 +65,12 @@ export function resourceServer<
   given: GuardOr<OptionsWith<Schema>, Handed>,
   settings?: PluginSettings<Optional>,
 ): GuardPlugin<Handed | (Optional extends true ? undefined : never)> {
-  return createPlugin(given as AnyOptions, settings ?? {}) as never;
-}
-
-const settingRules = { optional: boolean(false), responses: boolean(true) };
-
-/** The applications that listen and use a guard. It stops with the last of them. */
-const usersOf = new WeakMap<GuardCore, Set<unknown>>();
-
-/**
- * Returns the plugin: a scoped `derive` hands over the claims of the request (`claimsHook`), and the `beforeHandle` of
- * four macros says what a route requires (`requirementHook`). The gate has checked both, apart from functions of the
- * context.
- */
-function createPlugin(given: AnyOptions, settings: PluginSettings) {
-  const { optional, responses } = checkMembers('Cannot guard routes', settingRules, settings);
-  const core = coreFrom(given);
+  const { optional, responses } = checkMembers('Cannot guard routes', settingRules, settings ?? {});
+  const core = coreFrom(given as AnyOptions);
   const users = usersOf.get(core) ?? new Set();
   usersOf.set(core, users);
+  // The hook of `derive` hands over the claims, and those of the macros say what a route requires. The gate has checked
+  // both, apart from functions of the context.
   const use: GuardUse = { core, given, isOptional: optional, isDocumented: responses };
   const plugin = new Elysia()
     .onStart((app) => {
@@ -96,8 +84,13 @@ function createPlugin(given: AnyOptions, settings: PluginSettings) {
     .derive({ as: 'scoped' }, claimsHook(use))
     .macro(requirementMacros as Record<string, never>);
   refuseOtherCopies(plugin as unknown as Instance);
-  return plugin;
+  return plugin as never;
 }
+
+const settingRules = { optional: boolean(false), responses: boolean(true) };
+
+/** The applications that listen and use a guard. It stops with the last of them. */
+const usersOf = new WeakMap<GuardCore, Set<unknown>>();
 
 /**
  * Returns a plugin that serves the metadata from which clients learn the authorization servers and scopes of this API

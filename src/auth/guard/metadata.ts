@@ -6,17 +6,6 @@ import { text } from '../values/option-kinds.ts';
 import { checkMembers } from '../values/option-members.ts';
 import { pathOf, settingOf } from '../values/text.ts';
 
-/**
- * Returns the response to a request for the metadata of the protected resource (RFC 9728), or undefined for any other
- * request.
- * @param listScopes returns the scopes of the API as a client requests them; called only for the document
- */
-type RespondMetadata = (
-  request: Pick<Request, 'method' | 'url'>,
-  listScopes: () => readonly string[],
-  members?: ResourceMembers,
-) => Response | undefined;
-
 /** Pages of every origin may read the document: it is public, and a request for it has no effect. */
 const crossOrigin = { 'access-control-allow-origin': '*' };
 export const preflight = {
@@ -29,11 +18,15 @@ export const preflight = {
 
 const allowed = 'GET, HEAD, OPTIONS';
 
-/** Returns a function that serves the metadata of the protected resource. Without `publicUrl`, it serves nothing. */
+/**
+ * Returns a function that serves the metadata of the protected resource (RFC 9728), and returns undefined for any other
+ * request. It lists the scopes, in the form in which a client requests them, only for the document. Without
+ * `publicUrl`, it serves nothing.
+ */
 export function createMetadata(
   options: CheckedOptions,
   notAllowed: Readonly<Record<'text' | 'contentType', string>> & { readonly status: number },
-): RespondMetadata {
+) {
   const { publicUrl, resource = publicUrl, dpop, clientCertificate } = options;
   if (resource === undefined) return () => undefined;
   const path = resourceMetadataPath(resource);
@@ -49,7 +42,11 @@ export function createMetadata(
     }),
   };
 
-  return ({ method, url }, listScopes, members = {}) => {
+  return (
+    { method, url }: Pick<Request, 'method' | 'url'>,
+    listScopes: () => readonly string[],
+    members: ResourceMembers = {},
+  ) => {
     // Resources can have one path, and differ in the query (RFC 9728 §3.1).
     if (pathOf(url) !== path || (search !== '' && new URL(url).search !== search)) return undefined;
     if (method === 'OPTIONS') return new Response(null, { status: 204, headers: preflight });

@@ -1,22 +1,24 @@
 import { refusals } from '../refusals.ts';
-import type { RefusalReason, RejectionOptions } from '../types.ts';
+import type { RefusalDescription, RefusalReason, RejectionOptions } from '../types.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
 
-/** What a rejection was made of. */
-interface Source {
-  readonly reason: RefusalReason;
+/** What is sent for a reason, but for its challenge or `Retry-After`. */
+export interface PreparedRejection<Reason extends RefusalDescription['reason'] = RefusalReason> {
+  readonly reason: Reason;
+  readonly status: number;
+  readonly contentType: string;
+  /** JSON, if the body was given as an object. */
   readonly text: string;
-  /** Whether the text is that of an object. */
   readonly isJson: boolean;
 }
 
 /** Where a rejection has its source. A weak map of rejections would take a tenth of the time of one. */
 const source = Symbol('source');
 
-type Sourced = Response & { [source]?: Source };
+type Sourced = Response & { [source]?: PreparedRejection };
 
 /** Notes what a rejection was made of, and returns it. */
-export function sourced(rejection: Sourced, from: Source): Response {
+export function sourced(rejection: Sourced, from: PreparedRejection): Response {
   rejection[source] = from;
   return rejection;
 }
@@ -51,7 +53,7 @@ export class RejectionError extends Error {
   readonly extensions: { readonly code: string };
   readonly #text: string;
 
-  constructor(rejection: Response, { reason, text, isJson }: Source) {
+  constructor(rejection: Response, { reason, text, isJson }: PreparedRejection) {
     super(refusals[reason].description);
     this.reason = reason;
     this.status = rejection.status;

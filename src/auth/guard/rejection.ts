@@ -5,19 +5,10 @@ import { code, integer, text } from '../values/option-kinds.ts';
 import { readMembers } from '../values/option-members.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
 import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';
-import { sourced } from './rejection-error.ts';
+import { type PreparedRejection, sourced } from './rejection-error.ts';
 import type { ChallengeParameters, RoutePolicy } from './requirements.ts';
 
-/** What is sent for a reason, but for its challenge or `Retry-After`. */
-export interface PreparedRejection {
-  readonly status: number;
-  readonly contentType: string;
-  /** JSON, if the body was given as an object. */
-  readonly text: string;
-  readonly isJson: boolean;
-}
-
-export type PreparedRejections = Readonly<Record<RefusalDescription['reason'], PreparedRejection>>;
+export type PreparedRejections = { readonly [Reason in RefusalDescription['reason']]: PreparedRejection<Reason> };
 
 /**
  * Returns a function that calls `onRefused`, and makes the complete response of a refusal: status, body, and challenge
@@ -54,9 +45,8 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
 
   return (request: GuardRequest, refusal: Refusal, scheme: Scheme, { challenge }: Pick<RoutePolicy, 'challenge'>) => {
     ignoreRejection(options.onRefused?.(request, refusal.reason, { expected: refusal.expected }));
-    const { status, text, isJson } = prepared[refusal.reason];
-    const rejection = respond(text, status, headersOf(refusal, scheme, challenge));
-    return sourced(rejection, { reason: refusal.reason, text, isJson });
+    const from = prepared[refusal.reason];
+    return sourced(respond(from.text, from.status, headersOf(refusal, scheme, challenge)), from);
   };
 }
 
@@ -90,9 +80,9 @@ const notAllowed = { status: 405, error: 'invalid_request', description: 'Method
 function prepareRejection(
   { reason, status, error, description }: RefusalDescription,
   format: CheckedOptions['formatRejection'],
-): PreparedRejection {
+): PreparedRejection<RefusalDescription['reason']> {
   const text = JSON.stringify({ error, error_description: description });
-  const usual = { status, contentType: 'application/json', text, isJson: true };
+  const usual = { reason, status, contentType: 'application/json', text, isJson: true };
   if (format === undefined) return usual;
   try {
     return { ...usual, ...readFormat(format({ reason, status, error, description })) };

@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import { ownClaim } from '../token/claims.ts';
-import type { CheckedOptions, Claims, Requirements } from '../types.ts';
+import type { CheckedOptions, CheckRequirements, Claims, Requirements } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, isListOf, namesIn } from '../values/json.ts';
@@ -20,8 +20,8 @@ type ClaimsCheck = (claims: Claims) => Refusal | undefined;
 /** The requirements of a route, checked and prepared. */
 export type RoutePolicy = Readonly<ReturnType<typeof createPolicy>>;
 
-/** The lists of scopes of which one is required, in the form in which a client requests them. */
-type Alternatives = readonly (readonly string[])[];
+/** The lists of scopes of which one is required. */
+export type Alternatives = readonly (readonly string[])[];
 
 type StepUpOptions = Pick<CheckedOptions, 'clockToleranceSeconds'> & Pick<TimeAndRandom, 'now'>;
 
@@ -59,8 +59,6 @@ export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
   );
 }
 
-type GivenRequirements = Requirements & { readonly optional?: unknown };
-
 const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
 
 /**
@@ -84,7 +82,7 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
     if (unknown !== undefined)
       throw requirementError(`${unknown} is not a requirement. Use ${requirementNames.join(', ')}`, route);
     // Each is read once, because it may be a getter.
-    const { scope: wanted, acr, maxAge, optional } = requirements as GivenRequirements;
+    const { scope: wanted, acr, maxAge, optional } = requirements as CheckRequirements;
     const given: Readonly<Record<string, unknown>> = { scope: wanted, acr, maxAge, optional };
     // Such as an unset variable, which must not open a route.
     for (const name of requirementNames)

@@ -74,7 +74,7 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
     dpop_signing_alg_values_supported: defaultProofAlgorithms,
   });
-  const refuseHost = (request: Request) => (isAllowedHost(request, hosts) ? undefined : respondMisdirected());
+  const refuseHost = (request: Request) => (isAllowedHost(request, hosts) ? undefined : json(421, misdirected));
 
   return {
     endpoints,
@@ -89,7 +89,9 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
     },
     async fetch(request) {
       if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: preflightHeaders });
-      return readableAnywhere(await respond(request));
+      const response = await respond(request);
+      response.headers.set('access-control-allow-origin', '*');
+      return response;
     },
   };
 
@@ -114,11 +116,6 @@ const preflightHeaders = {
   'access-control-max-age': '86400',
 };
 
-function readableAnywhere(response: Response): Response {
-  response.headers.set('access-control-allow-origin', '*');
-  return response;
-}
-
 const wrongMethod = (allow: string) => json(405, { error: 'invalid_request' }, { allow });
 
 /** No client has a redirect URI, so the error is not sent to one (RFC 6749 §4.1.2.1). */
@@ -127,8 +124,7 @@ const unsupported = {
   error_description: 'Only the client-credentials grant is supported, which needs no authorization',
 };
 
-const respondMisdirected = () =>
-  json(421, {
-    error: 'invalid_request',
-    error_description: 'Host must be localhost, a loopback address or an allowed host',
-  });
+const misdirected = {
+  error: 'invalid_request',
+  error_description: 'Host must be localhost, a loopback address or an allowed host',
+};

@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { ifPossible } from '../values/faults.ts';
 import { isJsonObject } from '../values/json.ts';
 
 /** A request to the token endpoint, before the client is authenticated. */
@@ -59,13 +60,8 @@ async function readParameters(request: Request): Promise<ReadonlyMap<string, str
 }
 
 function readJsonFields(text: string): [string, string][] {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    throw new GrantError('invalid_request', 'Body is not valid JSON');
-  }
-  if (!isJsonObject(body)) throw new GrantError('invalid_request', 'Body is not a JSON object');
+  const body: unknown = ifPossible(() => JSON.parse(text));
+  if (!isJsonObject(body)) throw new GrantError('invalid_request', 'Body must be a JSON object');
   return Object.entries(body).map(([name, value]) => {
     if (typeof value !== 'string') throw new GrantError('invalid_request', 'Parameters must be strings');
     return [name, value];

@@ -1,4 +1,5 @@
 import { coreOf } from '../guard/guard.ts';
+import type { Alternatives } from '../guard/requirements.ts';
 import type { FixedScope, Guard } from '../types.ts';
 import { quote } from '../values/describe-value.ts';
 import { isJsonObject, isText, namesIn } from '../values/json.ts';
@@ -28,9 +29,6 @@ export interface McpOptions<PublicTools extends readonly string[] = readonly str
   /** The longest body in bytes, from 1 to 1 GiB. Defaults to 4 MiB. */
   readonly maxBodyBytes?: number;
 }
-
-/** The lists of scopes of which one is required. */
-type Alternatives = readonly (readonly string[])[];
 
 const readName = (name: unknown) => (isText(name) ? name : undefined);
 const hostOf = (authority: unknown) =>

@@ -71,25 +71,17 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
 }
 
 /** Whether two guards with these options decide alike. Options that are code are equal only if they are the same. */
-export function haveEqualOptions(some: CheckedOptions, others: CheckedOptions): boolean {
-  return optionNames.every((name) => {
-    const [one, other] = [some, others].map((options) => options[name]);
-    const isCode = optionRules[name].kind === 'code' || typeof one === 'function' || typeof other === 'function';
-    return isCode ? one === other : comparable(one) === comparable(other);
+export const haveEqualOptions = (some: CheckedOptions, others: CheckedOptions): boolean =>
+  optionNames.every((name) => {
+    const [one, other] = [some[name], others[name]];
+    return optionRules[name].kind === 'code' ? one === other : areEqual(one, other);
   });
+
+/** Compares plain objects by their members. Functions in them, such as `introspect`, are equal only to themselves. */
+function areEqual(one: unknown, other: unknown): boolean {
+  if (!one || !other || typeof one !== 'object' || typeof other !== 'object') return one === other;
+  return Object.keys({ ...one, ...other }).every((name) => areEqual(Reflect.get(one, name), Reflect.get(other, name)));
 }
-
-const numbers = new WeakMap<object, number>();
-let lastNumber = 0;
-
-/** A function, such as the `introspect` of an issuer, is equal only to itself: each has a number. */
-const comparable = (value: unknown) =>
-  JSON.stringify(value, (_, member: unknown) => {
-    if (typeof member !== 'function') return member;
-    const known = numbers.get(member) ?? ++lastNumber;
-    numbers.set(member, known);
-    return `function ${known}`;
-  });
 
 /** Returns the options that are not allowed in combination with others. */
 function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
