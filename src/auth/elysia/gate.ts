@@ -106,13 +106,16 @@ function reject(instance: Instance, context: Context, rejection: Response, obser
 }
 
 const gates = new WeakSet<object>();
+/** The store of the instance that has made a context. A plugin can replace the one in the context. */
+const storeOf = new WeakMap<Context, unknown>();
+const noteStore = (context: Context) => void (storeOf.has(context) || storeOf.set(context, context.store));
 
 /** Makes the gate the last request hook. Without ahead-of-time compilation, it finds the route as Elysia does. */
 export function placeGate(instance: Instance): void {
   const { event, router } = instance;
   const gate = async (context: Context) => {
     // The gates of the instances that an application uses are merged into its hooks.
-    if (context.store !== instance.store) return undefined;
+    if (storeOf.get(context) !== instance.store) return undefined;
     const { request, path = '', set } = context;
     const isUpgrade = request.method === 'GET' && request.headers.get('upgrade')?.toLowerCase() === 'websocket';
     const tried = [request.method, isUpgrade ? 'WS' : '', 'ALL'];
@@ -124,6 +127,6 @@ export function placeGate(instance: Instance): void {
     return rejection;
   };
   gates.add(gate);
-  const others = (event.request ?? []).filter(({ fn }) => !gates.has(Object(fn)));
-  event.request = [...others, { fn: gate, isAsync: true, hasReturn: true }];
+  const others = (event.request ?? []).filter(({ fn }) => fn !== noteStore && !gates.has(Object(fn)));
+  event.request = [{ fn: noteStore }, ...others, { fn: gate, isAsync: true, hasReturn: true }];
 }

@@ -80,7 +80,9 @@ export function acceptanceWith({ request }: RouteContext, ...parts: readonly (Gu
 
 /** Fails a request and hides the cause: without an `onError`, Elysia sends the text of an exception. */
 export function failWith(cause: unknown): never {
-  throw Object.assign(new Error('Internal error', { cause }), { status: 500 });
+  // Without ahead-of-time compilation, Elysia sends a cause that is text.
+  const hidden = typeof cause === 'string' ? new Error(cause) : cause;
+  throw Object.assign(new Error('Internal error', { cause: hidden }), { status: 500 });
 }
 
 /** Elysia stores no hook, a single one, or a list. */

@@ -114,3 +114,12 @@ test.each([
   const app = new Elysia({ aot: false }).use(guard()).get('/a', secret).get('/b/:id?', secret).ws('/ws', {});
   expect(await statuses(app, path, [headers])).toEqual([401]);
 });
+
+test('without ahead-of-time compilation, the gate finds the route after a plugin has replaced the store', async () => {
+  const open = new Elysia({ aot: false }).onRequest(
+    (context) => void Object.assign(context, { store: { ...context.store } }),
+  );
+  const app = open.use(guarded(new Elysia({ aot: false }))).get('/', () => 'open');
+  expect(await statuses(app, '/a', [{}, token({ scope: 'b' }), token({ scope: 'a' })])).toEqual([401, 403, 200]);
+  expect(await statuses(app, '/', [{}])).toEqual([200]);
+});

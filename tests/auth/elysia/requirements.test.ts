@@ -58,6 +58,7 @@ const rows: readonly Row[] = [
   ['a Response of 4xx that it throws', { authorize: throws(() => new Response('hidden', { status: 404 })) }, 'a', 404],
   ['a NotFoundError', { authorize: throws(() => new NotFoundError()) }, 'a', 404],
   ['a 404 that its promise rejects with', { authorize: async () => throws(() => status(404))() }, 'a', 404],
+  ['text that it throws', { authorize: throws(() => 'secret') }, 'a', 500],
   ['a response of 5xx that it throws', { authorize: throws(() => status(503, 'secret')) }, 'a', 500],
   ['a successful response that it throws', { authorize: throws(() => new Response('secret')) }, 'a', 500],
   ['a redirection that it throws', { authorize: throws(() => status(302, 'secret')) }, 'a', 500],
