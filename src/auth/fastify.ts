@@ -1,6 +1,5 @@
-import { requireGuard } from './guard/guard.ts';
+import { createRouteCheck } from './guard/guard.ts';
 import { nonceHeaders } from './guard/rejection.ts';
-import { isThrown } from './guard/rejection-error.ts';
 import type { IncomingRequest } from './node/incoming.ts';
 import { authenticate, authOf as authOfIncoming, setRejectionHeaders } from './node/require-token.ts';
 import type { AuthOf, CheckRequirements, Claims, Guard, OptionalAuth, RejectionOptions } from './types.ts';
@@ -41,10 +40,9 @@ export function requireToken(
   requirements: CheckRequirements = {},
   options: RejectionOptions = {},
 ): (request: HookRequest, reply: HookReply) => Promise<unknown> {
-  requireGuard(guard, requirements);
-  const throws = isThrown(options);
+  const check = createRouteCheck(guard, requirements, options);
   return async ({ raw }, reply) => {
-    const result = await authenticate(guard, raw, requirements, throws);
+    const result = await authenticate(raw, check);
     if ('claims' in result) {
       for (const header of nonceHeaders(result.dpopNonce)) reply.header(...header);
       return undefined;

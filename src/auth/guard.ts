@@ -1,5 +1,5 @@
 export { describeRejections, type Rejection } from './guard/describe-rejections.ts';
-export type { DescribedExample, DescribedHeader, DescribedResponse } from './guard/describe-responses.ts';
+export type { DescribedResponse } from './guard/describe-responses.ts';
 export { describeResponses } from './guard/describe-responses.ts';
 export { createGuard } from './guard/guard.ts';
 export { type IssuerMetadata, issuerMetadata } from './guard/issuer-metadata.ts';

@@ -1,8 +1,7 @@
 import type { Context, Env, Input, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { requireAccepted, requireGuard } from './guard/guard.ts';
+import { createRouteCheck, requireAccepted } from './guard/guard.ts';
 import { isForCaches, nonceHeaders } from './guard/rejection.ts';
-import { isThrown } from './guard/rejection-error.ts';
 import type { Accepted, AuthOf, CheckRequirements, Claims, Guard, OptionalAuth, RejectionOptions } from './types.ts';
 
 export type { AuthOf };
@@ -38,15 +37,14 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
   requirements: CheckRequirements<Optional> = {},
   options: RejectionOptions = {},
 ): MiddlewareHandler<GuardedEnv<Accepted<AcceptedClaims, Optional>>> {
-  requireGuard(guard, requirements);
-  const throws = isThrown(options);
+  const check = createRouteCheck(guard, requirements, options);
   return async (context: Context, next) => {
     const { raw } = Object(context.req);
     // That of @hono/node-server. Others have none.
     const { incoming } = Object(context.env);
     if (incoming !== undefined && raw.incoming === undefined)
       Object.defineProperty(raw, 'incoming', { value: incoming });
-    const result = await (throws ? guard.requireToken(raw, requirements) : guard.check(raw, requirements));
+    const result = await check(raw);
     if (!('claims' in result)) {
       for (const name of [...context.res.headers.keys()].filter(isForCaches)) context.header(name, undefined);
       for (const [name, value] of result.headers) context.header(name, value, { append: name === 'vary' });

@@ -35,9 +35,6 @@ export const knowsRequirements = (instance: Instance): boolean =>
 export const replacedRequirement = (instance: Instance): string | undefined =>
   routeOptionNames.find((name) => !isOwn(instance, name));
 
-/** Options that are close to none of ours. Most routes have the same. */
-const unlike = new Set(['stop']);
-
 /**
  * Closes an instance for a misspelt option, which Elysia would ignore: one that is none of its macros, and begins as
  * ours does, ends with `scope`, or differs in two letters at most. Of Elysia's own options, only `stop` is as close to
@@ -46,7 +43,7 @@ const unlike = new Set(['stop']);
  */
 export function checkSpelling(instance: Instance, options: Hooks): void {
   for (const option of Object.keys(options)) {
-    if (option in instance.extender.macro || unlike.has(option)) continue;
+    if (option in instance.extender.macro || option === 'stop') continue;
     const word = option.toLowerCase().replaceAll(/[_-]|.*(?=scopes?$)/g, '');
     const meant = routeOptionNames.find((name) => {
       const known = name.toLowerCase();
@@ -55,7 +52,6 @@ export function checkSpelling(instance: Instance, options: Hooks): void {
     const problem =
       option === meant ? 'has no effect before the guard' : `is not a route option. Did you mean ${meant}?`;
     if (meant) throw close(instance, requirementError(`${option} ${problem}`));
-    unlike.add(option);
   }
 }
 

@@ -12,30 +12,19 @@ export interface DescribedResponse {
   /** The headers that tell a client what to do, by name. */
   readonly headers: Readonly<Record<string, DescribedHeader>>;
   /** The body, by media type, with an example for each reason. */
-  readonly content: Readonly<
-    Record<string, { readonly schema: object; readonly examples: Readonly<Record<string, DescribedExample>> }>
-  >;
+  readonly content: Readonly<Record<string, { readonly schema: object; readonly examples: Examples }>>;
 }
 
-/** A header in an OpenAPI document. */
-export interface DescribedHeader {
-  /** What the header means. */
+/** `required` if every response with the status has the header. */
+interface DescribedHeader {
   readonly description: string;
-  /** There if every response with the status has the header. */
   readonly required?: true;
-  /** Headers are strings. */
   readonly schema: { readonly type: 'string' };
-  /** The value for each reason. */
-  readonly examples: Readonly<Record<string, DescribedExample>>;
+  readonly examples: Examples;
 }
 
-/** An example in an OpenAPI document. */
-export interface DescribedExample {
-  /** The description of the reason. */
-  readonly summary?: string;
-  /** A whole body, or the value of a header. */
-  readonly value: unknown;
-}
+/** The value for each reason: of a header, or a whole body. */
+type Examples = Readonly<Record<string, { readonly summary?: string; readonly value: unknown }>>;
 
 /**
  * Returns the rejections of `describeRejections` as the `responses` of an OpenAPI operation, by status, to stand beside

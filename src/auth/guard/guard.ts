@@ -10,8 +10,10 @@ import type {
   MetadataMembers,
   OptionalAuth,
   OptionsFor,
+  RejectionOptions,
   Requirements,
 } from '../types.ts';
+import { isJsonObject, namesIn } from '../values/json.ts';
 import { createGuardCore, type GuardCore } from './core.ts';
 import { errorOf } from './rejection-error.ts';
 
@@ -42,6 +44,20 @@ export function requireGuard(guard: unknown, requirements: Requirements): void {
       'Cannot set up a route: expected a guard. Write requireToken(guard) or serveMetadata(guard), with a guard from createGuard(options)',
     );
   cores.get(guard as Guard)?.readRequirements(requirements);
+}
+
+/**
+ * Returns the check of a route, which throws rejections or returns them.
+ * @throws {TypeError} the first argument is not a guard, or another one is not valid
+ */
+export function createRouteCheck(guard: Guard<object>, requirements: CheckRequirements, options: RejectionOptions) {
+  requireGuard(guard, requirements);
+  const { rejection = 'send' } = Object(options) as RejectionOptions;
+  const isKnown = isJsonObject(options) && namesIn(options).every((name) => name === 'rejection');
+  if (!isKnown || (rejection !== 'send' && rejection !== 'throw'))
+    throw new TypeError("Cannot set up a route: the third argument must be { rejection: 'throw' }, or be left out");
+  return (request: GuardRequest) =>
+    rejection === 'throw' ? guard.requireToken(request, requirements) : guard.check(request, requirements);
 }
 
 /**

@@ -1,6 +1,5 @@
 import { refusals } from '../refusals.ts';
-import type { RefusalDescription, RefusalReason, RejectionOptions } from '../types.ts';
-import { isJsonObject, namesIn } from '../values/json.ts';
+import type { RefusalDescription, RefusalReason } from '../types.ts';
 
 /** What is sent for a reason, but for its challenge or `Retry-After`. */
 export interface PreparedRejection<Reason extends RefusalDescription['reason'] = RefusalReason> {
@@ -80,15 +79,4 @@ export function errorOf(rejection: Sourced): RejectionError {
   const from = rejection[source];
   if (from === undefined) throw new TypeError('Cannot throw a rejection: it is not one of a guard');
   return new RejectionError(rejection, from);
-}
-
-/**
- * Returns whether a door throws rejections instead of sending them.
- * @throws {TypeError} an unknown name, or another value than `send` and `throw`
- */
-export function isThrown(options: RejectionOptions): boolean {
-  const { rejection = 'send' } = Object(options) as RejectionOptions;
-  const isKnown = isJsonObject(options) && namesIn(options).every((name) => name === 'rejection');
-  if (isKnown && (rejection === 'send' || rejection === 'throw')) return rejection === 'throw';
-  throw new TypeError("Cannot set up a route: the third argument must be { rejection: 'throw' }, or be left out");
 }

@@ -35,7 +35,7 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
       request,
       isEndpoint: paths.some(isWithin),
       host: request.headers.get('host') ?? request.headers.get(':authority'),
-      check: (requirements) => authenticate(guard, incoming, requirements, false),
+      check: (requirements) => authenticate(incoming, (checked) => guard.check(checked, requirements)),
       body: () => bodyOf(incoming),
       setHeader: (name, value) => response.setHeader(name, value),
     });

@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
-import { requireAccepted, requireGuard } from '../guard/guard.ts';
+import { createRouteCheck, requireAccepted, requireGuard } from '../guard/guard.ts';
 import { isForCaches, nonceHeaders } from '../guard/rejection.ts';
-import { isThrown } from '../guard/rejection-error.ts';
 import type {
   Accepted,
   AuthOf,
   CheckRequirements,
   Claims,
   Guard,
+  GuardRequest,
   MetadataMembers,
   OptionalAuth,
   RejectionOptions,
@@ -26,6 +26,8 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => void;
 
+type Check = (request: GuardRequest) => Promise<Accepted<object, boolean> | Response>;
+
 const results = () => sharedMap<IncomingRequest, Accepted<object, true>>('results');
 
 /**
@@ -41,12 +43,11 @@ export function requireToken(
   requirements: CheckRequirements = {},
   options: RejectionOptions = {},
 ): Middleware {
-  requireGuard(guard, requirements);
-  const throws = isThrown(options);
+  const check = createRouteCheck(guard, requirements, options);
   return (request, response, next) => {
     // Thrown at once, because Hono gives middleware no third argument.
     requestOf(request);
-    respond(guard, request, response, requirements, throws).then((result) => result && next(), next);
+    respond(request, response, check).then((result) => result && next(), next);
   };
 }
 
@@ -88,34 +89,22 @@ export async function checkIncoming<
   requirements?: CheckRequirements<Optional>,
 ): Promise<Accepted<AcceptedClaims, Optional> | (Sending extends undefined ? never : undefined)> {
   const result = response
-    ? respond(guard, request, response, requirements, false)
-    : authenticate(guard, request, requirements, true);
+    ? respond(request, response, (checked) => guard.check(checked, requirements))
+    : authenticate(request, (checked) => guard.requireToken(checked, requirements));
   return result as ReturnType<typeof checkIncoming<AcceptedClaims, Sending, Optional>>;
 }
 
 /** Returns the authentication of a request; or sends the rejection and returns undefined, or throws it. */
-async function respond(
-  guard: Guard<object>,
-  request: IncomingRequest,
-  response: OutgoingResponse,
-  requirements: CheckRequirements | undefined,
-  throws: boolean,
-): Promise<Accepted<object, true> | undefined> {
-  const result = await authenticate(guard, request, requirements, throws);
+async function respond(request: IncomingRequest, response: OutgoingResponse, check: Check) {
+  const result = await authenticate(request, check);
   if (!('claims' in result)) return sendReturned(result, response);
   if (!response.headersSent) for (const header of nonceHeaders(result.dpopNonce)) response.setHeader(...header);
   return result;
 }
 
-/** Returns the authentication of a request, and remembers it for `authOf`; or the rejection, to send or to throw. */
-export async function authenticate<AcceptedClaims extends object, Optional extends boolean>(
-  guard: Guard<AcceptedClaims>,
-  request: IncomingRequest,
-  requirements: CheckRequirements<Optional> | undefined,
-  throws: boolean,
-): Promise<Accepted<AcceptedClaims, Optional> | Response> {
-  const checked = requestOf(request);
-  const result = await (throws ? guard.requireToken(checked, requirements) : guard.check(checked, requirements));
+/** Returns the result of the check. Remembers for `authOf` what the request was accepted with. */
+export async function authenticate(request: IncomingRequest, check: Check) {
+  const result = await check(requestOf(request));
   // No `instanceof Response`: @hono/node-server replaces that global.
   if ('claims' in result) results().set(request, result);
   return result;
