@@ -38,13 +38,9 @@ const withoutLineBreaks = (text: string) =>
     .join('');
 
 /** Returns the token in pasted text, with its header and claims, which are empty if they cannot be decoded. */
-export function decodePasted(text: string) {
-  return decodeUnchecked(findToken(text));
-}
-
-function decodeUnchecked(pasted: string) {
+export function decodePasted(pasted: string) {
   // Other characters are allowed neither in a header nor in a token.
-  const text = pasted.replace(/[^\x20-\x7e\t]/g, '?');
+  const text = findToken(pasted).replace(/[^\x20-\x7e\t]/g, '?');
   // The guard does not decode a longer token either. Its JSON may be nested too deeply to print.
   if (text.length > maxTokenLength) return { text, header: {}, claims: {} };
   return {

@@ -21,7 +21,7 @@ export interface FetchedKeys {
   readonly keys: readonly unknown[];
 }
 
-/** Fetches the JWK Set of an issuer. With `isAnew`, it forgets where the set was found. */
+/** Fetches the JWK Set of an issuer: from where it was found, or with `isAnew`, after looking for it again. */
 export type KeySetSource = (signal: AbortSignal, isAnew?: boolean) => Promise<FetchedKeys>;
 
 /**
@@ -58,10 +58,8 @@ export function createKeySetSource(
 
   if (jwksUri !== undefined) return (signal) => fetchFrom(jwksUri, signal);
   return async (signal, isAnew = false) => {
-    const url = isAnew ? undefined : found;
-    found = undefined;
-    if (url === undefined) return look(signal, []);
-    return fetchFrom(url, signal).catch((error: unknown) => {
+    if (isAnew || found === undefined) return look(signal, []);
+    return fetchFrom(found, signal).catch((error: unknown) => {
       if (error instanceof FetchError && isMissing(error.fault)) return look(signal, [error.fault]);
       throw error;
     });

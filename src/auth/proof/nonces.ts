@@ -9,10 +9,9 @@ import { base64url } from 'jose';
 export function createNonces(secrets: readonly string[], now: () => number) {
   // Imported on first use, because Cloudflare Workers do nothing at module level.
   let keys: Promise<readonly CryptoKey[]> | undefined;
-  const importKeys = () => Promise.all(secrets.map(importSecret));
 
   async function sign(text: string): Promise<readonly string[]> {
-    keys ??= importKeys();
+    keys ??= Promise.all(secrets.map(importSecret));
     const data = new TextEncoder().encode(`dpop-nonce ${text}`);
     const signatures = (await keys).map((key) => crypto.subtle.sign('HMAC', key, data));
     return (await Promise.all(signatures)).map((bytes) => `${text}.${base64url.encode(new Uint8Array(bytes))}`);

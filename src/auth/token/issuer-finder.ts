@@ -44,7 +44,8 @@ export class IssuerFinder {
     this.#warn = createFaultWarning('look up an issuer', 'the function issuer', 'Requests get a 503', once);
     this.#known.onEvict = (iss, issuer) => {
       issuer.leave();
-      this.#displaced.add(iss, 'issuer_unavailable', issuer.askedAt + options.jwksCooldownSeconds * 1000);
+      const until = issuer.askedAt + options.jwksCooldownSeconds * 1000;
+      this.#displaced.set(iss, { reason: 'issuer_unavailable', until });
     };
   }
 
@@ -180,7 +181,7 @@ export class IssuerFinder {
 
   #refuse(iss: string, reason: Refusal['reason'], until: number): Refusal {
     this.#forget(iss);
-    this.#refused.add(iss, reason, until);
+    this.#refused.set(iss, { reason, until });
     return refuse(reason);
   }
 

@@ -4,22 +4,20 @@ import { RecentMap } from '../values/recent-map.ts';
 /** At most 6 MiB of names. */
 const maxNames = 10_000;
 
-/** Remembers until when names of issuers are not looked up, and why. The oldest leaves first. */
-export class RefusedIssuers {
-  readonly #names = new RecentMap<{ readonly reason: Refusal['reason']; readonly until: number }>(maxNames);
-
-  add(iss: string, reason: Refusal['reason'], until: number): void {
-    this.#names.set(iss, { reason, until });
+/** Until when names of issuers are not looked up, and why. The oldest leaves first. */
+export class RefusedIssuers extends RecentMap<{ readonly reason: Refusal['reason']; readonly until: number }> {
+  constructor() {
+    super(maxNames);
   }
 
   find(iss: string, now: number): Refusal | undefined {
-    const found = this.#names.peek(iss);
+    const found = this.peek(iss);
     if (!found || now >= found.until) return undefined;
     return new Refusal(found.reason, Math.ceil((found.until - now) / 1000));
   }
 
   /** Forgets a name, or all of them. */
   forget(iss?: string): void {
-    for (const name of iss === undefined ? [...this.#names].map(([each]) => each) : [iss]) this.#names.delete(name);
+    for (const [name] of iss === undefined ? [...this] : [[iss]]) this.delete(name);
   }
 }

@@ -1,11 +1,6 @@
 import type { TimeAndRandom } from '../values/clock.ts';
 import { RecentMap } from '../values/recent-map.ts';
 
-interface CacheEntry {
-  /** The parsed and frozen claims: the part of an entry whose size depends on the token. */
-  readonly claims: unknown;
-}
-
 interface TokenCacheOptions<Entry> extends Pick<TimeAndRandom, 'random'> {
   /** At least 1. */
   readonly maxEntries: number;
@@ -27,7 +22,7 @@ const entryBytes = 512;
  * all were admitted, a rotation of more tokens than the cache holds would evict each token before its next use. An
  * entry may no longer be valid.
  */
-export class TokenCache<Entry extends CacheEntry> extends RecentMap<Entry> {
+export class TokenCache<Entry extends { readonly claims: unknown }> extends RecentMap<Entry> {
   readonly #options: TokenCacheOptions<Entry>;
   readonly #maxEntryBytes: number;
 

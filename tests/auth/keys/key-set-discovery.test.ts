@@ -86,11 +86,6 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     [usually, [OPENID, KEYS]],
     [moved, [OPENID, MOVED], true],
   ],
-  'looks again in the attempt after the one in which the key set failed in another way': [
-    [usually, [OPENID, KEYS]],
-    [{ ...moved, [KEYS]: 500 }, [KEYS, 'status']],
-    [moved, [OPENID, MOVED]],
-  ],
 };
 
 const belowSlash: Readonly<Record<string, readonly Attempt[]>> = {
