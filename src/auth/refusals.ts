@@ -4,9 +4,7 @@ export interface RefusalDescription {
   readonly reason: RefusalReason | 'method_not_allowed';
   /** The status that a client gets by default. */
   readonly status: 400 | 401 | 403 | 503 | 405;
-  /**
-   * The body has it by default (RFC 6749 §5.2), and the challenge, unless there were no credentials (RFC 6750 §3.1).
-   */
+  /** The body has it by default (RFC 6749 §5.2), and the challenge if there were credentials (RFC 6750 §3.1). */
   readonly error:
     | 'missing_token'
     | 'invalid_request'

@@ -78,9 +78,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * API, as with Microsoft Entra ID, it rejects ID tokens and applications without a permission. Defaults to false.
    */
   readonly requireScope: boolean;
-  /**
-   * Removed from scopes; others are ignored. Challenges name scopes with it, unless there is a `scopeRequestPrefix`.
-   */
+  /** Removed from scopes; others are ignored. Challenges name scopes with it, or with `scopeRequestPrefix` if set. */
   readonly scopePrefix?: string | undefined;
   /**
    * Added to scopes where clients learn which to request: in challenges, metadata and OpenAPI documents. Tokens of
@@ -137,9 +135,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * this time. Defaults to 30.
    */
   readonly jwksCooldownSeconds: number;
-  /**
-   * Limit of a fetch, body included, and of a call of `isRevoked`, `introspect` or `issuer`: 1 to 60. Defaults to 5.
-   */
+  /** Limit of a fetch, body included, and of calling `isRevoked`, `introspect` or `issuer`: 1 to 60. Defaults to 5. */
   readonly jwksTimeoutSeconds: number;
   /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
   readonly clockToleranceSeconds: number;
@@ -271,10 +267,7 @@ export type FindIssuer<Found extends IssuerOptions = LookedUpIssuer> = (
 
 /** What a function `issuer` returns. */
 export interface LookedUpIssuer extends IssuerOptions {
-  /**
-   * Allows keys and metadata at a private address, by the host of the URL. Not for customers' issuers. Defaults to
-   * false.
-   */
+  /** Allows a private address as host of keys and metadata. Not for customers' issuers. Defaults to false. */
   readonly jwksAllowPrivate?: boolean | undefined;
 }
 
@@ -417,9 +410,7 @@ export interface PluginSettings<Optional extends boolean = boolean> {
   readonly responses?: boolean | undefined;
 }
 
-/**
- * Misspelt route options: TypeScript finds no others beside a schema or a correct option. At run time, all are errors.
- */
+/** Misspelt route options: TypeScript finds no others beside a schema or an option. At run time, all are errors. */
 export type MisspeltRequirements = Misspelt<'scope', 'scopes' | 'Scope' | 'requiredScope' | 'requiredScopes'> &
   Misspelt<'maxAge', 'maxage' | 'max_age'> &
   Misspelt<'acr', 'acr_values'> &
@@ -429,13 +420,9 @@ export type MisspeltRequirements = Misspelt<'scope', 'scopes' | 'Scope' | 'requi
 type Misspelt<Name extends string, Wrong extends string> = { readonly [Each in Wrong]?: `Did you mean ${Name}?` };
 
 /** The route options of the Elysia plugin. */
-export interface RouteRequirements<AcceptedClaims = Claims> {
+export interface RouteRequirements<AcceptedClaims = Claims> extends Required<Pick<Requirements, 'acr' | 'maxAge'>> {
   /** Requires this scope, all of these scopes, or any of `anyOf`, fixed or as a function of the context. */
   readonly scope: FixedScope | OfContext<AcceptedClaims, FixedScope>;
-  /** Requires that the token's `acr` is one of these (RFC 9470). */
-  readonly acr: string | readonly string[];
-  /** Requires that the end user was authenticated at most so many seconds ago (RFC 9470): 1 or more. */
-  readonly maxAge: number;
   /** Decides last whether the token allows this request. Anything but `true` is a 403. */
   readonly authorize: OfContext<AcceptedClaims, boolean>;
 }

@@ -7,9 +7,7 @@ import { parseUrl } from '../values/url.ts';
  */
 const plainUrl = /^https?:\/\/(?:[\w.%-]+|\[[\da-f:.]+\])(?::(?:[1-9]\d*)?)?(?:\/[!$-;=@-[\]^_a-z|~]*)?(?:[?#]|$)/i;
 
-/**
- * Returns an http or https URL in normal form (RFC 3986 §6.2.2 and §6.2.3), without query and fragment, or undefined.
- */
+/** Returns an http or https URL in normal form (RFC 3986 §6.2.2, §6.2.3), without query and fragment, or undefined. */
 export function normalizeUrl(url: string): string | undefined {
   const parsed = plainUrl.test(url) ? parseUrl(url) : undefined;
   return parsed && parsed.origin + decodeUnreserved(parsed.pathname).replaceAll('^', '%5E');

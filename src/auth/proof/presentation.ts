@@ -15,10 +15,7 @@ export function isSamePresentation(one: Presentation, other: Presentation): bool
   return one.token === other.token && one.proof === other.proof && one.url === other.url && one.method === other.method;
 }
 
-/**
- * Returns what `find` resolves to, which all that ask for this key share. A refusal is not kept: time passes, and
- * outages end.
- */
+/** Shares what `find` resolves to for a key. A refusal is not kept: time passes, and outages end. */
 export function shareAccepted<Key extends object, Found>(
   shared: WeakMap<Key, Promise<Found | Refusal>>,
   key: Key,

@@ -10,9 +10,7 @@ interface TokenCacheOptions<Entry> extends Pick<TimeAndRandom, 'random'> {
   readonly isGood: (entry: Entry) => boolean;
 }
 
-/**
- * One in this many new entries is admitted while the cache is full of valid ones. See the traces in bench/README.md.
- */
+/** One in so many new entries is admitted while the cache is full of valid ones. See the traces in bench/README.md. */
 const admitOneIn = 8;
 /** Heap size of an entry without the characters of its token and without its claims. */
 const entryBytes = 512;
