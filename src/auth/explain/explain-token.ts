@@ -1,7 +1,6 @@
 import { createGuardCore } from '../guard/core.ts';
 import { guardOf } from '../guard/guard.ts';
 import type { RoutePolicy } from '../guard/requirements.ts';
-import type { FetchedKeys } from '../keys/discovery.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { isProof } from '../proof/check-proof.ts';
 import { Refusal, refusals } from '../refusals.ts';
@@ -101,7 +100,7 @@ async function decideOn(
   proof: PastedProof | undefined,
 ) {
   let now = Date.now;
-  const onKeys = (issuer: string, { keys }: FetchedKeys) => void published.set(issuer, keys.filter(isJsonObject));
+  const onKeys = (issuer: string, keys: readonly unknown[]) => void published.set(issuer, keys.filter(isJsonObject));
   const core = createGuardCore(options, { onKeys, now: () => now() });
   const { check } = guardOf(core);
   const result = await check(request, requirements);

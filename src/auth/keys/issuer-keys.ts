@@ -1,23 +1,19 @@
 import type { CheckedOptions, JwkSet, KeySetEvent } from '../types.ts';
-import type { TimeAndRandom } from '../values/clock.ts';
-import { createKeySetSource, type FetchedKeys, type KeySetSource } from './discovery.ts';
+import { createKeySetSource, type KeySetSource } from './discovery.ts';
 import { describeFault, FetchError } from './fetch/fault.ts';
 import { proxyOf } from './fetch/proxy.ts';
 import { privateMemberOf } from './jwk.ts';
 import { readKeys } from './jwk-set.ts';
 import { isNamed, readKeySet } from './jwk-set-document.ts';
-import { KeySet } from './key-set.ts';
+import { KeySet, type KeySetOptions } from './key-set.ts';
 import { isTemplate } from './tenants.ts';
 
 /*
  * One key set for each issuer of a guard, fetched or given. Issuers share nothing: no keys, no cooldown, no failure.
  */
 
-/** Times and random numbers of a guard, and what is told of the keys that it fetches. */
-export interface KeysEnvironment extends Pick<TimeAndRandom, 'clock' | 'random'> {
-  /** Called with the keys of each key set, whether they can be used or not. */
-  readonly onKeys?: ((issuer: string, fetched: FetchedKeys) => void) | undefined;
-}
+/** What all key sets of a guard share. */
+export type KeysEnvironment = Pick<KeySetOptions, 'clock' | 'random' | 'onKeys'>;
 
 export type IssuerKeys = ReturnType<typeof createIssuerKeys>;
 
@@ -26,19 +22,10 @@ export type IssuerKeys = ReturnType<typeof createIssuerKeys>;
  * @param issuers the options for each issuer, by its identifier
  * @throws {TypeError} given keys are not a JWK Set, or none of them can be used
  */
-export function createIssuerKeys(
-  issuers: ReadonlyMap<string, CheckedOptions>,
-  { onKeys, ...environment }: KeysEnvironment,
-) {
+export function createIssuerKeys(issuers: ReadonlyMap<string, CheckedOptions>, environment: KeysEnvironment) {
   const keySetOf = (issuer: string, options: CheckedOptions) => {
     const { algorithms, onKeySetEvent: onEvent = createWarn(issuer, options) } = options;
-    const { source: fetchSource, ...times } = keySourceOf(issuer, options);
-    const source: KeySetSource = async (...args) => {
-      const fetched = await fetchSource(...args);
-      onKeys?.(issuer, fetched);
-      return fetched;
-    };
-    return new KeySet({ issuer, algorithms, onEvent, source, ...times, ...environment });
+    return new KeySet({ issuer, algorithms, onEvent, ...keySourceOf(issuer, options), ...environment });
   };
   const byIssuer: ReadonlyMap<string, KeySet> = new Map(
     [...issuers].map(([issuer, options]) => [issuer, keySetOf(issuer, options)]),

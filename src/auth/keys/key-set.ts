@@ -33,6 +33,8 @@ export interface KeySetOptions extends RefreshOptions {
   readonly algorithms: readonly Algorithm[];
   /** Its exceptions and rejections are ignored, so that a listener cannot make a fetch fail. */
   readonly onEvent: (event: KeySetEvent) => unknown;
+  /** Called with the keys of each set that is fetched, whether they can be used or not. */
+  readonly onKeys?: ((issuer: string, keys: readonly unknown[]) => void) | undefined;
 }
 
 /** The keys of one issuer. */
@@ -96,9 +98,10 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
   }
 
   protected async fetch(signal: AbortSignal, isAnew: boolean): Promise<ImportedKeys> {
-    const { source, algorithms } = this.options;
+    const { issuer, source, algorithms, onKeys } = this.options;
     // The issuer may have moved its keys, and left another document where they were.
     const { keys, url } = await source(signal, isAnew || this.lastFailure !== undefined);
+    onKeys?.(issuer, keys);
     return importKeys(readKeys(keys, algorithms, url), this.#keys, url);
   }
 
