@@ -7,10 +7,8 @@ import { isThenable, whenSettled } from '../values/promises.ts';
 import { refuseCertificate, unreadable } from './certificate.ts';
 import type { Presentation } from './presentation.ts';
 import { createProofVerifier, type ProofVerifierOptions, type VerifiedProof } from './proof.ts';
-import { sharedMemoryStore } from './replay-store.ts';
 
-export type BindingOptions = Omit<ProofVerifierOptions, 'publicUrl' | 'replayStore'> &
-  Pick<CheckedOptions, 'dpop' | 'publicUrl' | 'replayStore' | 'clientCertificate'>;
+export type BindingOptions = ProofVerifierOptions & Pick<CheckedOptions, 'dpop' | 'clientCertificate'>;
 
 /** Returns why this request cannot use a verified token, otherwise the proof that it has to use, if any. */
 export type CheckBinding = (
@@ -33,9 +31,8 @@ const unsupportedMethods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
  * certificate (RFC 8705 §3), and one that is bound to both requires both. Any other bound token is rejected.
  */
 export function createBindingCheck(options: BindingOptions): CheckBinding {
-  const { dpop, publicUrl = '', clientCertificate, replayStore = sharedMemoryStore() } = options;
-  const verifyProof = createProofVerifier({ ...options, publicUrl, replayStore });
-
+  const { dpop, clientCertificate } = options;
+  const verifyProof = createProofVerifier(options);
   const warn = createFaultWarning(
     'read client certificates',
     'the function clientCertificate',

@@ -1,5 +1,5 @@
 import { Refusal, refuse } from '../refusals.ts';
-import type { CheckedOptions, ReplayStore } from '../types.ts';
+import type { CheckedOptions } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { promised } from '../values/promises.ts';
@@ -7,7 +7,7 @@ import { pathOf } from '../values/text.ts';
 import { checkProof, type GoodProof, isCurrent } from './check-proof.ts';
 import { createNonces } from './nonces.ts';
 import { type Presentation, shareAccepted, useOnce } from './presentation.ts';
-import { clockDifferenceMs, createStoreWatch } from './replay-store.ts';
+import { clockDifferenceMs, createStoreWatch, sharedMemoryStore } from './replay-store.ts';
 
 /*
  * Which proofs a request may use: recent ones of the right key, with a nonce if that is required, each of them once.
@@ -22,22 +22,17 @@ export interface VerifiedProof {
   use(): Promise<Refusal | undefined>;
 }
 
-export interface ProofVerifierOptions
-  extends Pick<CheckedOptions, 'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret'>,
-    Partial<Pick<CheckedOptions, 'onReplayStoreEvent'>>,
-    Pick<TimeAndRandom, 'now'> {
-  /** The URL at which clients reach the API, without a trailing slash. The Host header is never used. */
-  readonly publicUrl: string;
-  readonly replayStore: ReplayStore;
-}
+export type ProofVerifierOptions = Pick<TimeAndRandom, 'now'> &
+  Pick<CheckedOptions, 'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret' | 'publicUrl' | 'replayStore'> &
+  Partial<Pick<CheckedOptions, 'onReplayStoreEvent'>>;
 
 /**
  * Returns a function that verifies DPoP proofs (RFC 9449 §4.3), each of which can be used once. It does NOT check the
  * token. The work for one proof is bounded, and only a valid proof signed with the right key reaches the store.
  */
 export function createProofVerifier(options: ProofVerifierOptions) {
-  const { publicUrl, replayStore, dpopAlgorithms: algorithms, dpopNonceSecret: secrets, now } = options;
-  const windowSeconds = options.dpopProofMaxAgeSeconds;
+  const { publicUrl = '', replayStore = sharedMemoryStore(), now } = options;
+  const { dpopAlgorithms: algorithms, dpopNonceSecret: secrets, dpopProofMaxAgeSeconds: windowSeconds } = options;
   const nonces = secrets && createNonces(secrets, now);
   // RFC 9449 §4.3: `iat` or the time of the nonce is recent. With a nonce, the clock of the client may be wrong.
   const maxAgeSeconds = nonces ? Number.POSITIVE_INFINITY : windowSeconds;
@@ -47,6 +42,7 @@ export function createProofVerifier(options: ProofVerifierOptions) {
   const proofs = new WeakMap<Presentation, Promise<Refusal | VerifiedProof>>();
 
   async function verify(request: object, presented: Presentation, thumbprint: string) {
+    // The Host header is never used.
     const path = pathOf(presented.url);
     const url = path === undefined ? undefined : publicUrl + path;
     const expected = { ...presented, url, nowMs: now(), algorithms, maxAgeSeconds };
