@@ -13,21 +13,14 @@ const namesOtherKind = (value: unknown) =>
 /** OpenID Connect Back-Channel Logout 1.0 §2.4. */
 const backChannelLogout = 'http://schemas.openid.net/event/backchannel-logout';
 
+/**
+ * Amazon Cognito and Ory Hydra write `token_use`, OpenIddict `token_usage`, Casdoor `tokenType` and `TokenType`,
+ * ForgeRock and PingAM `tokenName`, Oracle `tok_type`, Keycloak `typ`.
+ */
+const kindNames = 'token_use token_usage token_type tokenType TokenType tokenName tok_type typ'.split(' ');
+
 const kindClaims: Readonly<Record<string, (value: unknown) => boolean>> = {
-  // Amazon Cognito, Ory Hydra.
-  token_use: namesOtherKind,
-  // OpenIddict.
-  token_usage: namesOtherKind,
-  token_type: namesOtherKind,
-  // Casdoor.
-  tokenType: namesOtherKind,
-  TokenType: namesOtherKind,
-  // ForgeRock, PingAM.
-  tokenName: namesOtherKind,
-  // Oracle.
-  tok_type: namesOtherKind,
-  // Keycloak.
-  typ: namesOtherKind,
+  ...Object.fromEntries(kindNames.map((name) => [name, namesOtherKind])),
   // Descope's refresh token.
   drn: (value) => value === 'DSR',
   events: (value) => isJsonObject(value) && Object.hasOwn(value, backChannelLogout),

@@ -8,8 +8,7 @@ import { describeBinding, describeRequirements } from './requirement-checks.ts';
 
 /** Returns the checks in the order of the guard. With several issuers, the issuer decides which keys are used. */
 export function describeChecks(explained: Explained): readonly Check[] {
-  const { claims, options, nameOf } = explained;
-  const { lookup } = explained;
+  const { claims, options, lookup, nameOf } = explained;
   const wanted = `${nameOf('issuer')} ${lookup ?? `is ${joined(options.issuer)}`}`;
   const advice = trustIssuer(explained);
   const rejections = { issuer_mismatch: advice, issuer_unavailable: advice };
