@@ -1,4 +1,10 @@
-import { type CanActivate, createParamDecorator, type ExecutionContext, HttpException } from '@nestjs/common';
+import {
+  type CanActivate,
+  createParamDecorator,
+  type ExecutionContext,
+  HttpException,
+  SetMetadata,
+} from '@nestjs/common';
 import { requireGuard } from './guard/guard.ts';
 import { nonceHeaders } from './guard/rejection.ts';
 import type { RejectionError } from './guard/rejection-error.ts';
@@ -17,6 +23,9 @@ type Access = CheckRequirements | 'public';
 /** By class, or by prototype and name of the method, because other decorators replace the method itself. */
 const marks = () => sharedMap<object, Map<PropertyKey, Access>>('nestjs');
 const ofClass = Symbol('of the class');
+/** Where it is too: @ts-rest/nest and @orpc/nest make methods of one method, with its metadata. */
+const metadataKey = 'protected-api 1: access';
+const metadata = Reflect as unknown as { getMetadata(key: string, target: object): Access | undefined };
 
 /**
  * Returns a guard of NestJS: for `APP_GUARD`, `useGlobalGuards` or `@UseGuards`. It checks HTTP requests on Express and
@@ -73,10 +82,11 @@ const { readRequirements } = createPolicyReader({
 });
 
 function mark(access: Access) {
-  return (target: object, method: PropertyKey = ofClass): void => {
+  return <Value>(target: object, method: PropertyKey = ofClass, descriptor?: TypedPropertyDescriptor<Value>): void => {
     const ofTarget = marks().get(target) ?? new Map<PropertyKey, Access>();
     if (ofTarget.has(method)) throw new TypeError('Cannot decorate twice: use one of @Public() and @RequireToken()');
     marks().set(target, ofTarget.set(method, access));
+    if (descriptor) SetMetadata(metadataKey, access)(target, String(method), descriptor);
   };
 }
 
@@ -98,6 +108,8 @@ interface Class {
 
 /** Returns what decorators say about a method of a class, that of the method first. */
 function accessOf(type: Class, handler: { readonly name: string }): Access | undefined {
+  const own = metadata.getMetadata(metadataKey, handler);
+  if (own !== undefined) return own;
   const classes: Class[] = [];
   for (let each = type; each.prototype; each = Object.getPrototypeOf(each)) classes.push(each);
   const prototypes = classes.map(({ prototype }) => prototype);
@@ -106,9 +118,7 @@ function accessOf(type: Class, handler: { readonly name: string }): Access | und
   const declaring = prototypes.find((prototype) => Object.hasOwn(prototype, method));
   // What a decorator says about the method is kept by its name.
   if (!declaring && prototypes.some((prototype) => marks().has(prototype)))
-    throw new TypeError(
-      'Cannot check a call: a function of another name has replaced the method. Use a decorator for it',
-    );
+    throw new TypeError('Cannot check a call: a function of another name has replaced the method');
   // A method that overrides a public one is not public itself, nor is a class that extends a public one.
   const places: readonly (readonly [place: object, name: PropertyKey, canOpen: boolean])[] = [
     ...prototypes.map((prototype) => [prototype, method, prototype === declaring] as const),

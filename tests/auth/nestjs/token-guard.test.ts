@@ -330,6 +330,28 @@ describe('@RequireToken() holds for a method that another decorator replaces', (
     }
   }
 
+  /** As @Implement() of oRPC and @TsRestHandler() do: makes two methods, with the metadata of one. */
+  const multiplied: MethodDecorator = (target, name, { value }) => {
+    for (const [route, call] of [
+      ['copied', () => 'ada'],
+      ['derived', Object.setPrototypeOf(() => 'ada', Object(value))],
+    ]) {
+      const made = { value: call, configurable: true, writable: true };
+      if (route === 'copied')
+        for (const key of Reflect.getMetadataKeys(Object(value)))
+          Reflect.defineMetadata(key, Reflect.getMetadata(key, Object(value)), call);
+      Object.defineProperty(target, `${String(name)}_${route}`, made);
+      Get(route)(target, `${String(name)}_${route}`, made);
+    }
+  };
+
+  @Controller()
+  class Multiplied {
+    @multiplied
+    @RequireToken({ scope: 'admin' })
+    every() {}
+  }
+
   @Controller('open')
   @Public()
   class Open {
@@ -344,7 +366,10 @@ describe('@RequireToken() holds for a method that another decorator replaces', (
     }
   }
 
-  rowsOf(started([Reports, Open], tokenGuard(guard)), [
+  rowsOf(started([Reports, Open, Multiplied], tokenGuard(guard)), [
+    ['/copied', '', 403, 'admin'],
+    ['/derived', '', 403, 'admin'],
+    ['/derived', 'admin', 200],
     ['/open/closed', undefined, 500],
     ['/open/closed', 'admin', 500],
     ['/before', '', 403, 'admin'],
