@@ -1,12 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { root } from './repository.ts';
 
 export type Environment = Readonly<Record<string, string>>;
 
 export type RunningProcess = ReturnType<typeof run>;
 
 const remove = (folder: string) => rmSync(folder, { recursive: true, force: true });
+
+/** By default, Bun keeps large modules that it has transpiled in HOME, which is empty. */
+const BUN_RUNTIME_TRANSPILER_CACHE_PATH = join(root, 'node_modules/.cache/transpiled');
 
 /** The folders of processes that have not ended. A test that failed may leave some. */
 const living = new Map<Bun.Subprocess, string>();
@@ -26,7 +30,7 @@ function collect(stream: ReadableStream<Uint8Array>) {
   return { text: () => text, ended: read() };
 }
 
-/** Runs a command in a folder that has only `files`, with only PATH and this environment, and keeps its output. */
+/** Runs a command in a folder that has only `files`, with only PATH, a cache and this environment, and keeps its output. */
 export function run(
   command: readonly string[],
   environment: Environment = {},
@@ -34,7 +38,7 @@ export function run(
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'protected-api-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const env = { HOME: folder, PATH: process.env.PATH ?? '', ...environment };
+  const env = { BUN_RUNTIME_TRANSPILER_CACHE_PATH, HOME: folder, PATH: process.env.PATH ?? '', ...environment };
   const child = Bun.spawn([...command], { cwd: folder, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   living.set(child, folder);
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
