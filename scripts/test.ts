@@ -10,6 +10,8 @@ const mostFailures = 20;
 
 const parallel = [`--parallel=${availableParallelism() + 1}`, '--timings=tests/timings.json'];
 const child = spawn([process.execPath, 'test', '--only-failures', ...parallel, ...process.argv.slice(2)], {
+  // The last stage of the compiler takes a tenth of the CPU time, and no test runs long enough to gain from it.
+  env: { ...process.env, BUN_JSC_useFTLJIT: '0' },
   stdio: ['ignore', 'pipe', 'pipe'],
 });
 // Failures are on standard error, and the output of tests is on both.

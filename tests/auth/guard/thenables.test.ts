@@ -68,15 +68,16 @@ interface Hook {
   readonly decide: (call: () => unknown, clock: ReturnType<typeof createFrozenClock>) => Promise<Outcome>;
 }
 
+const token = tokenOf();
 const optionHook =
-  (options: (call: () => never) => Partial<GuardOptions>, credentials: () => string | Headers = tokenOf) =>
+  (options: (call: () => never) => Partial<GuardOptions>, credentials: () => string | Headers = () => token) =>
   async (call: () => unknown, clock: ReturnType<typeof createFrozenClock>) =>
     (await createChecker(options(call as () => never), { clock })(credentials())).reason;
 const routeHook = (option: string) => async (call: () => unknown) => {
   const app = new Elysia()
     .use(resourceServer(offline()))
     .get('/', () => 'ok', { [option]: call } as object as { scope: string });
-  return (await app.handle(new Request('http://localhost/', { headers: bearer(tokenOf()) }))).status;
+  return (await app.handle(new Request('http://localhost/', { headers: bearer(token) }))).status;
 };
 const withProof = () => {
   const url = 'https://api.example.test/reports';
