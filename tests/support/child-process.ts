@@ -30,7 +30,7 @@ function collect(stream: ReadableStream<Uint8Array>) {
   return { text: () => text, ended: read() };
 }
 
-/** Runs a command in a folder that has only `files`, with only PATH, a cache and this environment, and keeps its output. */
+/** Runs a command in a folder that has only `files`, with PATH, a cache and this environment, and keeps its output. */
 export function run(
   command: readonly string[],
   environment: Environment = {},
