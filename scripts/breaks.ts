@@ -26,7 +26,8 @@ async function fails(test: string): Promise<boolean> {
 
 const named = process.argv.slice(2);
 const missed: string[] = [];
-for (const [name, file, from, to, test] of breaks) {
+const planted = Object.entries(breaks).flatMap(([test, faults]) => faults.map((fault) => [test, ...fault] as const));
+for (const [test, name, file, from, to] of planted) {
   if (named.length > 0 && !named.includes(name)) continue;
   const path = join(folder, file);
   const text = await Bun.file(path).text();
