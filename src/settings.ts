@@ -42,9 +42,11 @@ export const processRules = {
    */
   redisUrl: {
     ...text(
-      'a redis:// or rediss:// URL with a percent-encoded password, a port other than 0, and no path except a database number',
+      'a redis:// URL, or rediss:// for TLS, with a percent-encoded password, a port other than 0, and no path except a database number',
       (value) =>
         /^(?:redis|valkey)s?:\/\/[^\s/?#]+(?:\/\d{0,9})?(?:\?[^\s#]*)?$/.test(value) &&
+        // Bun ignores the query, so the password would be sent in plain text.
+        !/^(?:redis|valkey):.*[?&](?:ssl|tls)\b/i.test(value) &&
         URL.canParse(value) &&
         new URL(value).port !== '0',
     ),

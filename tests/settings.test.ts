@@ -18,7 +18,7 @@ function problemsOf(environment: Environment, isDev = false): readonly string[] 
 const badStores = [
   ...['http://redis', 'redis://', 'redis:///0', 'redis://:hunter2@', 'redis://h:0', 'redis://h:00', 'redis://h/abc'],
   ...['redis://h/0/1', 'redis://h/-1', 'redis://h/9999999999', 'redis://:hun/ter2@h', 'redis://u:12/0@h'],
-  'redis://h#0',
+  ...['redis://h#0', 'redis://h?tls=true', 'redis://:hunter2@h/0?family=0&ssl=true', 'valkey://h?ssl'],
 ];
 
 /**
