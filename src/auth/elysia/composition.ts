@@ -22,11 +22,7 @@ export function override(prototype: Instance): void {
 
   prototype._use = function (plugin) {
     if (isInstance(plugin)) checkPlugin(this, plugin);
-    const { history } = this.router;
-    const { length } = history;
-    const returned = _use.call(this, plugin);
-    if (isInstance(plugin)) for (const route of history.slice(length)) takenOver.add(route);
-    return refuseIgnored(this, returned);
+    return refuseIgnored(this, _use.call(this, plugin));
   };
 
   // Elysia stops at the first macro that is off, and takes a second function for the first one.
@@ -67,8 +63,6 @@ export function override(prototype: Instance): void {
   });
 }
 
-/** Routes of instances that another one uses, for an error that says so. */
-const takenOver = new WeakSet<Route>();
 /** How many named instances have a guard. */
 let guarded = 0;
 
@@ -96,12 +90,9 @@ function refuseLate(app: Instance, guards: readonly GuardUse[]): void {
     !guards.every((guard) => plans.get(hooks)?.checks.some(({ use }) => isSameUse(use, guard)));
   const route = app.router.history.find(isOpen);
   if (route === undefined) return;
-  const [belongs, remedy] = takenOver.has(route)
-    ? ['is a route of an instance that was used', 'use that instance']
-    : ['was added', 'add it'];
   refuseToServe(
     app,
-    `${route.method} ${route.path} ${belongs} before the guard, and would stay open. To guard it, ${remedy} after the guard. If it is public, guard the other routes in an instance of their own: new Elysia().use(open).use(guarded). If the guard is loaded asynchronously, write .use(await ...)`,
+    `${route.method} ${route.path} was added before the guard, and would stay open. To guard it, add it, or use its instance, after the guard. If it is public, guard the other routes in an instance of their own: new Elysia().use(open).use(guarded). If the guard is loaded asynchronously, write .use(await ...)`,
   );
 }
 

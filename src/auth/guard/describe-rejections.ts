@@ -4,20 +4,17 @@ import type { CheckedOptions, Guard, GuardOptions, RefusalDescription, RefusalRe
 import { createGuardCore, type GuardCore } from './core.ts';
 import { coreOf } from './guard.ts';
 import { rejectionHeaders } from './rejection.ts';
+import type { RejectionError } from './rejection-error.ts';
 import type { ChallengeParameters } from './requirements.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
-export interface Rejection extends Pick<RefusalDescription, 'error' | 'description'> {
-  /** The internal reason, as `onRefused` gets it. */
-  readonly reason: RefusalReason;
-  /** The HTTP status. */
-  readonly status: number;
+export interface Rejection
+  extends Pick<RefusalDescription, 'error' | 'description'>,
+    Pick<RejectionError, 'reason' | 'status' | 'body'> {
   /** `WWW-Authenticate` or `Retry-After`, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The media type of the body. */
   readonly contentType: string;
-  /** The value of a JSON body, or the text of another one. */
-  readonly body: unknown;
 }
 
 /**

@@ -34,7 +34,10 @@ export function createTokenEndpoint({ issuer, url, audience, clients, signer, ki
     const { parameters } = tokenRequest;
     const jkt = await readKeyOfClient(request, url);
     const client = authenticateClient(clients(), tokenRequest);
-    checkGrantType(parameters.get('grant_type'));
+    const grantType = parameters.get('grant_type');
+    if (!grantType) throw new GrantError('invalid_request', 'grant_type is missing');
+    if (grantType !== 'client_credentials')
+      throw new GrantError('unsupported_grant_type', 'Only client_credentials is supported');
     const aud = readTarget(parameters, audience);
     const scope = grantScope(client, parameters);
     const iat = nowSeconds();
@@ -113,12 +116,6 @@ function authenticateClient(clients: readonly Client[], { clientId, clientSecret
 function isSameSecret(a: string, b: string): boolean {
   const digest = (value: string) => createHash('sha256').update(value).digest();
   return timingSafeEqual(digest(a), digest(b));
-}
-
-function checkGrantType(grantType: string | undefined): void {
-  if (!grantType) throw new GrantError('invalid_request', 'grant_type is missing');
-  if (grantType !== 'client_credentials')
-    throw new GrantError('unsupported_grant_type', 'Only client_credentials is supported');
 }
 
 /** Returns the requested API identifier, by default the first. RFC 8707 calls the parameter `resource`. */

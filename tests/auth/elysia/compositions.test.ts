@@ -27,11 +27,11 @@ const foreign = () => new (loadCopy())();
 const unservable: Readonly<Record<string, readonly [use: Use, says: string]>> = {
   'a route before the guard': [
     (app) => app.get('/a', secret).use(guard()),
-    `GET /a ${before}, and would stay open. To guard it, add it after the guard.`,
+    `GET /a ${before}, and would stay open. To guard it, add it, or use its instance, after the guard.`,
   ],
   'a route of an instance before the guard': [
     (app) => app.use(new Elysia().get('/a', secret)).use(guard()),
-    'GET /a is a route of an instance that was used before the guard, and would stay open. To guard it, use that instance after the guard. If it is public, guard the other routes in an instance of their own: new Elysia().use(open).use(guarded).',
+    'GET /a was added before the guard, and would stay open. To guard it, add it, or use its instance, after the guard. If it is public, guard the other routes in an instance of their own: new Elysia().use(open).use(guarded).',
   ],
   'a route before the guard in a group': [(app) => app.group('/g', (g) => g.get('/a', secret).use(guard())), before],
   'a route before a guard callback': [(app) => app.guard({}, (inner) => inner.get('/a', secret).use(guard())), before],
