@@ -23,7 +23,7 @@ export function createLog(
     {
       level,
       base: null,
-      serializers: { err: describeError },
+      serializers: { err: (error) => describeError(error) },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
@@ -41,8 +41,9 @@ function createPrettifier(hasColour: boolean): (line: string) => string {
 }
 
 /** Replaces pino's serializer, which copies all properties of an error: those of jose contain claims. */
-function describeError(error: unknown): object {
+function describeError(error: unknown, causes = 8): object {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, stack, cause } = error;
-  return { type: name, message, stack, ...(cause !== undefined && { cause: describeError(cause) }) };
+  // An error can be its own cause, through others.
+  return { type: name, message, stack, ...(cause && causes > 0 && { cause: describeError(cause, causes - 1) }) };
 }

@@ -112,4 +112,12 @@ describe('createLog()', () => {
       { type: 'object' },
     ]);
   });
+
+  test('describes an error that is its own cause', () => {
+    const { log, lines } = recordLog('info');
+    const error = new Error('inner');
+    error.cause = new Error('outer', { cause: error });
+    log.error({ err: error }, 'Failed');
+    expect(lines.join('').match(/"message":"inner"/g)).toBeArrayOfSize(5);
+  });
 });
