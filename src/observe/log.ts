@@ -45,5 +45,6 @@ function describeError(error: unknown, causes = 8): object {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, stack, cause } = error;
   // An error can be its own cause, through others.
-  return { type: name, message, stack, ...(cause && causes > 0 && { cause: describeError(cause, causes - 1) }) };
+  const hasCause = cause !== undefined && causes > 0;
+  return { type: name, message, stack, ...(hasCause && { cause: describeError(cause, causes - 1) }) };
 }
