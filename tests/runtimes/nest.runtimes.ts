@@ -68,7 +68,11 @@ for (const version of versions)
             expect(await response.json()).toMatchObject(body);
           }
           expect((await service.fetch('/health')).status).toBe(200);
-          expect(service.output().trim().split('\n')).toHaveLength(1);
+          // On a slow machine, NestJS 10 says how long a module took.
+          const lines = service.output().trim().split('\n');
+          expect(lines.filter((line) => !line.includes('ModuleTokenFactory'))).toEqual([
+            expect.stringMatching(/^Listening on /),
+          ]);
         });
 
       test.each([
