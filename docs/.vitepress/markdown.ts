@@ -3,7 +3,7 @@ import { onGitHub, withTabs } from './pages.ts';
 
 type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0];
 
-/** More characters in a row than this, summed over the longest cell of each column, make narrow columns of prose. */
+/** More characters in a row than this, summed over the longest cell of each column, make narrow columns, as do six columns. */
 const widestRow = 150;
 
 /** The anchors that GitHub gives to headings. */
@@ -21,7 +21,7 @@ export function configureMarkdown(md: Markdown): void {
   // Braces in code are text, not templates of Vue. Long names break between their words first.
   md.renderer.rules.code_inline = (tokens, index) => {
     const text = md.utils.escapeHtml(tokens[index]?.content ?? '');
-    return `<code v-pre>${text.replaceAll(/[_,](?=\w)|(?<=\w)\/(?=\w)|(?<=[a-z])(?=[A-Z])/g, '$&<wbr>')}</code>`;
+    return `<code v-pre>${text.replaceAll(/[_,](?=\w)|(?<=[\w}])\/(?=\w)|(?<=[a-z])(?=[A-Z])/g, '$&<wbr>')}</code>`;
   };
   drawBlocks(md);
   // The renderer of VitePress drops the attributes of tables.
@@ -61,7 +61,8 @@ function responses(md: Markdown, text: string): string {
   return md.utils
     .escapeHtml(text)
     .replaceAll(/^HTTP\/1\.1 (\d)\d\d .*$/gm, '<span class="status-$1">$&</span>')
-    .replaceAll(/^([a-z-]+):(?= )/gm, '<span class="header">$1</span>:');
+    .replaceAll(/^([a-z-]+):(?= )/gm, '<span class="header">$1</span>:')
+    .replaceAll(/^.+$/gm, '<span class="line">$&</span>');
 }
 
 /** Gives each cell the name of its column, which stands above it where the table is drawn as a list. */
@@ -74,11 +75,14 @@ function labelCells(tokens: ReturnType<Markdown['parse']>): void {
     if (token.type === 'th_open') head.push(tokens[index + 1]?.content.replaceAll('`', '') ?? '');
     if (token.type === 'td_open') {
       token.attrSet('data-label', head[column] ?? '');
+      if (column === 0 && /^[\d,]+$/.test(tokens[index + 1]?.content ?? '')) token.attrSet('class', 'number');
       const shown = tokens[index + 1]?.content.replaceAll(/\]\([^)]*\)/g, '') ?? '';
       widths[column] = Math.max(widths[column] ?? 0, shown.length);
       column += 1;
     }
-    if (token.type === 'table_close' && widths.length > 2 && widths.reduce((sum, width) => sum + width, 0) > widestRow)
+    const isWide =
+      widths.length > 5 || (widths.length > 2 && widths.reduce((sum, width) => sum + width, 0) > widestRow);
+    if (token.type === 'table_close' && isWide)
       tokens
         .slice(0, index)
         .findLast(({ type }) => type === 'table_open')
