@@ -139,8 +139,8 @@ const hints: Readonly<Record<string, string>> = {
 function exchangeOf(context: ExecutionContext) {
   const type = context.getType<string>();
   const http = context.switchToHttp();
-  // The arguments of a resolver are the root, the arguments of the field, the context.
-  const { req, request: own, res, reply } = Object(type === 'graphql' ? context.getArgByIndex(2) : undefined);
+  // The last arguments of a resolver are its context and the query, also those of a reference in a federation.
+  const { req, request: own, res, reply } = Object(type === 'graphql' ? context.getArgs().at(-2) : undefined);
   const found: Readonly<Record<string, () => readonly unknown[]>> = {
     http: () => [http.getRequest(), http.getResponse()],
     ws: () => [Object(context.switchToWs().getClient()).request],

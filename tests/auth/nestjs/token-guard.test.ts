@@ -470,13 +470,13 @@ describe('a mistake is a TypeError where it is made:', () => {
   ])('%s', (_, make, said) => expect(make as () => unknown).toThrow(said));
 });
 
-/** A call of a resolver whose context has this request. */
-const callOf = (req: object) =>
+/** A call of a resolver whose context has this request, by default that of a field. */
+const callOf = (req: object, before: readonly object[] = [{}, {}]) =>
   ({
     getType: () => 'graphql',
     getClass: () => Scoped,
     getHandler: () => Scoped.prototype.list,
-    getArgByIndex: () => ({ req }),
+    getArgs: () => [...before, { req }, {}],
     switchToHttp: () => ({}),
   }) as unknown as ExecutionContext;
 
@@ -491,6 +491,16 @@ test.each([
   const context = callOf({ connectionParams: {}, extra: { request } });
   const checked = Promise.resolve(tokenGuard(guard).canActivate(context)).catch(({ extensions }) => extensions.code);
   expect(await checked).toBe(expected);
+});
+
+test.each([
+  ['with the scope', 'read:reports', true],
+  ['without it', '', 'FORBIDDEN'],
+])('a reference of a federation, whose resolver gets no arguments, is checked by its request: %s', async (...row) => {
+  const [, scope, expected] = row;
+  const { req } = createMocks({ headers: bearer(await tokenWith(scope)), url: '/graphql' });
+  const checked = Promise.resolve(tokenGuard(guard).canActivate(callOf(req, [{}])));
+  expect(await checked.catch(({ extensions }) => extensions?.code)).toBe(expected);
 });
 
 test('the fields of a query are one request', async () => {
@@ -511,7 +521,7 @@ test.each([
     getType: () => type,
     getClass: () => class {},
     getHandler: () => () => {},
-    getArgByIndex: () => ({}),
+    getArgs: () => [{}, {}],
     switchToHttp: () => ({}),
     switchToWs: () => ({ getClient: () => ({}) }),
   } as unknown as ExecutionContext;
