@@ -39,8 +39,6 @@ export class RedisReplayStore implements ReplayStore {
   #connection: Connection | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isStopped = false;
-  /** Whether the cause of this outage was looked for. */
-  #isExamined = false;
   /** The cause of this outage that was reported last. */
   #cause: string | undefined;
   /** Since the connection was made or lost. */
@@ -107,8 +105,9 @@ export class RedisReplayStore implements ReplayStore {
 
   async #failed(error: unknown): Promise<void> {
     const { failure, reply } = faultOf(error);
-    const isUnclear = failure === 'connection' && !this.#isExamined && !this.#isStopped;
-    this.#isExamined ||= isUnclear;
+    // After 0, 1, 2, 4, 8, ... failures, because the first may only be that the network or the server is not up yet.
+    const isExamined = (this.#failures & (this.#failures - 1)) === 0;
+    const isUnclear = failure === 'connection' && isExamined && !this.#isStopped;
     const cause = isUnclear ? await findCause(this.options.url, replyTimeoutMs).catch(() => undefined) : reply;
     if (!this.#isStopped) this.#report(failure, cause);
   }
@@ -144,7 +143,6 @@ export class RedisReplayStore implements ReplayStore {
     const evicts = !/^maxmemory:0\b/m.test(info) && /^maxmemory_policy:(?!noeviction)/m.test(info);
     const afterFailures = this.#failures;
     this.#failures = 0;
-    this.#isExamined = false;
     this.#cause = undefined;
     this.#rejectsUntilMs = Number.NEGATIVE_INFINITY;
     this.#connection = connection;

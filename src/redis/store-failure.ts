@@ -16,7 +16,7 @@ export type StoreEvent =
     }
   /**
    * `failures` counts attempts to connect, or proofs that a connected store rejected. `cause` is the first word of what
-   * Redis replied, or what {@link findCause} returns for the first attempt to connect; undefined if it was reported
+   * Redis replied, or what {@link findCause} returns after a failed attempt to connect; undefined if it was reported
    * before.
    */
   | {

@@ -122,3 +122,17 @@ test('a primary that becomes a replica, and one again, is named READONLY in one 
   const failover = ['READONLY', first];
   expect([first, ...rest]).toEqual(['Connected to the replay store', ...failover, ...failover]);
 });
+
+test('the log names a wrong password of a server that was not up at first', async () => {
+  const server = await startRedis(['--requirepass', 'pw'], (port) => `redis://:hunter2@127.0.0.1:${port}`);
+  await server.kill();
+  const { log, lines } = recordLog('info');
+  const store = new RedisReplayStore({ url: server.url, onEvent: (event) => logStoreEvent(log, event) });
+  store.start();
+  await until(() => lines.length === 1, 'the first cause');
+  await server.start();
+  await until(() => lines.length === 2, 'the second cause');
+  store.stop();
+  await server.kill();
+  expect(readJsonLines(lines.join('')).map(({ cause }) => cause)).toEqual(['ECONNREFUSED', 'WRONGPASS']);
+});
