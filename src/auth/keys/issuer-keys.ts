@@ -96,27 +96,19 @@ function givenKeys(keys: JwkSet, algorithms: CheckedOptions['algorithms']): KeyS
  */
 function createWarn(issuer: string, { requiredClaims }: CheckedOptions): (event: KeySetEvent) => void {
   let acceptsAny = isTemplate(issuer) && requiredClaims.tid === undefined;
+  // biome-ignore lint/suspicious/noConsole: without it, a wrong issuer would show only as 503.
+  const warn = (text: string) => console.warn(text);
   return (event) => {
-    let warning = warningOf(event);
-    if (event.type === 'fetched' && acceptsAny) {
+    if (event.type === 'unsupported' || event.type === 'unusable') {
+      const reasons = Object.entries(event.reasons ?? {}).map(([kid, reason]) => `${kid}: ${reason}`);
+      warn(`Cannot use keys of ${issuer}: ${reasons.join(', ')}`);
+    } else if (event.type === 'failed' && event.failures === 1) {
+      const use = event.failure === 'no_usable_key' ? 'use' : 'fetch';
+      warn(`Cannot ${use} the keys of ${issuer}: ${describeFault(event)}`);
+    } else if (event.type === 'fetched' && acceptsAny) {
       acceptsAny = false;
-      warning = `Accepting tokens of every tenant of ${issuer}: list the tenants that you trust in requiredClaims: { tid: [...] }`;
+      const advice = 'list the tenants that you trust in requiredClaims: { tid: [...] }';
+      warn(`Accepting tokens of every tenant of ${issuer}: ${advice}`);
     }
-    // biome-ignore lint/suspicious/noConsole: without it, a wrong issuer would show only as 503.
-    if (warning !== undefined) console.warn(warning);
   };
-}
-
-const describeReasons = (reasons: Readonly<Record<string, string>> = {}) =>
-  Object.entries(reasons)
-    .map(([kid, reason]) => `${kid}: ${reason}`)
-    .join(', ');
-
-function warningOf(event: KeySetEvent): string | undefined {
-  const { issuer } = event;
-  if (event.type === 'unsupported' || event.type === 'unusable')
-    return `Cannot use keys of ${issuer}: ${describeReasons(event.reasons)}`;
-  if (event.type !== 'failed' || event.failures > 1) return undefined;
-  const use = event.failure === 'no_usable_key' ? 'use' : 'fetch';
-  return `Cannot ${use} the keys of ${issuer}: ${describeFault(event)}`;
 }
