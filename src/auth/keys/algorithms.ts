@@ -43,6 +43,4 @@ const byName: ReadonlyMap<unknown, Algorithm> = new Map(
 );
 
 /** Returns the algorithm of this name, or undefined if it is not supported. */
-export function algorithmOf(name: unknown): Algorithm | undefined {
-  return byName.get(name);
-}
+export const algorithmOf = (name: unknown): Algorithm | undefined => byName.get(name);

@@ -160,6 +160,4 @@ const afterOthers = (fault: FetchFault, faults: readonly FetchFault[]) =>
     tried: faults.length > 1 ? faults.map((each) => describeFault(each)) : undefined,
   });
 
-function stringOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
+const stringOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -110,13 +110,9 @@ function describeRsaWeakness(n: Uint8Array, e: Uint8Array, limits: KeyLimits): s
   return isSound ? undefined : 'e is malformed';
 }
 
-function toBigInt(bytes: Uint8Array): bigint {
-  return BigInt(`0x0${toHex(bytes)}`);
-}
+const toBigInt = (bytes: Uint8Array): bigint => BigInt(`0x0${toHex(bytes)}`);
 
-function toHex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
+const toHex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /**
  * The y coordinates of all Ed25519 points of order 1, 2, 4 and 8, with the encodings of 0 and 1 that are not canonical

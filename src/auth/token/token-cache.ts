@@ -50,9 +50,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** A token is a slice of its header line, and would keep the whole line in memory, including up to 16 KiB of spaces. */
-function ownCopy(token: string): string {
-  return decoder.decode(encoder.encode(token));
-}
+const ownCopy = (token: string): string => decoder.decode(encoder.encode(token));
 
 /**
  * Returns an upper bound of the heap size of frozen claims. Measured in JavaScriptCore, which stores the elements of a

@@ -22,9 +22,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
  * Returns what a function of the application returned: a real promise if it has a method `then`, which may return
  * anything, throw, and call back twice or never. Mistaking it for a result could accept the request.
  */
-export function promised(returned: unknown): unknown {
-  return isThenable(returned) ? adopt(returned) : returned;
-}
+export const promised = (returned: unknown): unknown => (isThenable(returned) ? adopt(returned) : returned);
 
 /** Unlike `await`, it catches what a `then` that is an asynchronous function throws, which would end the process. */
 export function adopt(thenable: PromiseLike<unknown>): Promise<unknown> {

@@ -3,9 +3,7 @@ import { type Check, check, type Explained, joined, show, showTime } from './exp
 import { describeProof } from './proof-checks.ts';
 
 /** Whether the token is bound to a certificate, or to a key, by this method. */
-export function isBoundBy(method: 'jkt' | 'x5t#S256', { cnf }: Members): boolean {
-  return isJsonObject(cnf) && method in cnf;
-}
+export const isBoundBy = (method: 'jkt' | 'x5t#S256', { cnf }: Members): boolean => isJsonObject(cnf) && method in cnf;
 
 /** Returns the checks of the proof or certificate that a bound token needs. */
 export function describeBinding(explained: Explained): readonly Check[] {
