@@ -36,7 +36,7 @@ const isPrivateUrl = (url: string) => isPrivateHost(new URL(url).hostname);
 export function createFoundIssuerReader(options: CheckedOptions, list: List): ReadIssuer {
   // The metadata of an issuer name the URL of its keys.
   const fetchPublic: Fetch = (url, init) => {
-    if (isPrivateUrl(url)) throw new FetchError('insecure_address', undefined, { found: printableUrl(url) });
+    if (isPrivateUrl(url)) throw new FetchError('insecure_address', { found: printableUrl(url) });
     return (options.fetch ?? globalThis.fetch)(url, init);
   };
 

@@ -105,17 +105,17 @@ function wellKnownUrls(identifier: string) {
 
 async function readMetadata(fetch: Fetch, issuer: string, url: string, signal: AbortSignal): Promise<Metadata> {
   const document = await fetchJson(fetch, url, 'metadata', signal);
-  if (!isJsonObject(document)) throw new FetchError('malformed', url, { found: 'no metadata' });
+  if (!isJsonObject(document)) throw new FetchError('malformed', { url, found: 'no metadata' });
   const { issuer: found, jwks_uri, token_endpoint } = document;
   if (found !== issuer)
-    throw new FetchError('issuer_mismatch', url, typeof found === 'string' ? { found: printable(found) } : {});
+    throw new FetchError('issuer_mismatch', { url, found: typeof found === 'string' ? printable(found) : undefined });
   return { url, jwksUri: stringOf(jwks_uri), tokenEndpoint: stringOf(token_endpoint) };
 }
 
 function namedIn({ url, jwksUri }: Metadata, issuer: string, allowHttp: boolean): string {
-  if (jwksUri === undefined) throw new FetchError('malformed', url, { found: 'no jwks_uri' });
+  if (jwksUri === undefined) throw new FetchError('malformed', { url, found: 'no jwks_uri' });
   if (isAllowedInMetadata(jwksUri, issuer, allowHttp)) return jwksUri;
-  throw new FetchError('insecure_address', url, { found: printableUrl(jwksUri) });
+  throw new FetchError('insecure_address', { url, found: printableUrl(jwksUri) });
 }
 
 /**
@@ -155,7 +155,7 @@ const wasMisconfigured = ({ failure }: FetchFault) => failure === 'issuer_mismat
 
 /** Returns the error for a fault, with all that were found on the way to it. */
 const afterOthers = (fault: FetchFault, faults: readonly FetchFault[]) =>
-  new FetchError(fault.failure, undefined, {
+  new FetchError(fault.failure, {
     ...fault,
     tried: faults.length > 1 ? faults.map((each) => describeFault(each)) : undefined,
   });

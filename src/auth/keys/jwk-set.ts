@@ -84,7 +84,7 @@ const maxReasons = 10;
 function noUsableKey(url: string | undefined, reasons: readonly string[]): FetchError {
   const more = reasons.length - maxReasons;
   const found = [...reasons.slice(0, maxReasons), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
-  return new FetchError('no_usable_key', url, { found });
+  return new FetchError('no_usable_key', { url, found });
 }
 
 /** Makes keys in `before` that are not in `after` no longer current. Returns the IDs of what was added and removed. */

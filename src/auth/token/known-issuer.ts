@@ -28,7 +28,7 @@ export type AnswerTimes = Pick<TimeAndRandom, 'clock'> &
   Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds'>;
 
 /** The state of an issuer that the application could not be asked about. */
-const uncertain = () => new FetchError('network', undefined, { cause: 'issuer_unavailable' }).fault;
+const uncertain = () => new FetchError('network', { cause: 'issuer_unavailable' }).fault;
 
 export class KnownIssuer {
   readonly found: FoundIssuer;

@@ -19,9 +19,9 @@ export const publishing =
     const pairs = kids.map((text) => text.split(' '));
     return { url, keys: pairs.map(([kid = '', name = kid]) => publish(rsaKey(name), kid)) };
   };
-export const failing: Source = () => Promise.reject(new FetchError('status', url, { status: 500 }));
+export const failing: Source = () => Promise.reject(new FetchError('status', { url, status: 500 }));
 export const hanging: Source = (signal) =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new FetchError('timeout', url))));
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new FetchError('timeout', { url }))));
 
 /** Returns a key set with its own time and source, what it does, and ways to let time pass. */
 export function setUp(options: Partial<KeySetOptions> = {}) {

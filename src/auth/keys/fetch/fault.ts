@@ -6,15 +6,13 @@ import { printableUrl } from '../../values/url.ts';
  * fault is created.
  */
 
-type Details = Partial<Omit<FetchFault, 'failure'>>;
-
 /** Thrown if a document cannot be fetched or is not valid. */
 export class FetchError extends Error {
   readonly fault: FetchFault;
 
-  /** @param url that was fetched */
-  constructor(failure: FetchFailure, url?: string, details: Details = {}) {
-    const { address = url && printableUrl(url), cause, status, found, proxy, tried } = details;
+  /** @param details `url` was fetched; its printable form is the address */
+  constructor(failure: FetchFailure, details: Partial<FetchFault> & { readonly url?: string | undefined } = {}) {
+    const { url, address = url && printableUrl(url), cause, status, found, proxy, tried } = details;
     const fault = { failure, address, cause, status, found, proxy, tried };
     super(`Cannot use a document of the issuer: ${describeFault(fault)}`);
     this.fault = fault;

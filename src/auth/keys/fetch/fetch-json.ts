@@ -14,7 +14,7 @@ const maxDocumentBytes = 1024 * 1024;
  */
 export async function fetchJson(fetch: Fetch, url: string, kind: DocumentKind, signal: AbortSignal): Promise<unknown> {
   const aborted = new Promise<never>((_, reject) => {
-    const abort = () => reject(new FetchError('timeout', url));
+    const abort = () => reject(new FetchError('timeout'));
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
   });
@@ -23,7 +23,8 @@ export async function fetchJson(fetch: Fetch, url: string, kind: DocumentKind, s
   } catch (error) {
     const { failure, ...details } = error instanceof FetchError ? error.fault : noResponse(error);
     // A `fetch` of the application goes where it likes.
-    throw new FetchError(failure, url, { ...details, proxy: fetch === globalThis.fetch ? proxyOf(url) : undefined });
+    const proxy = fetch === globalThis.fetch ? proxyOf(url) : undefined;
+    throw new FetchError(failure, { ...details, url, proxy });
   }
 }
 
@@ -31,35 +32,33 @@ async function readJson(fetch: Fetch, url: string, kind: DocumentKind, signal: A
   const { init, end } = createRequest(url, kind, signal);
   try {
     const response = (await promised(fetch(url, init))) as Response;
-    const rejection = rejectionOf(response, url);
+    const rejection = rejectionOf(response);
     if (rejection) {
       await response.body?.cancel();
       throw rejection;
     }
-    return parse(await readText(response, url, signal), url);
+    return parse(await readText(response, signal));
   } finally {
     end();
   }
 }
 
-function rejectionOf({ status, headers }: Response, url: string): FetchError | undefined {
-  if (status >= 300 && status < 400 && status !== 304) return new FetchError('redirect', url, { status });
-  if (status !== 200) return new FetchError('status', url, { status });
+function rejectionOf({ status, headers }: Response): FetchError | undefined {
+  if (status >= 300 && status < 400 && status !== 304) return new FetchError('redirect', { status });
+  if (status !== 200) return new FetchError('status', { status });
   const encoding = headers.get('content-encoding') ?? '';
-  return /^(identity)?$/i.test(encoding)
-    ? undefined
-    : new FetchError('encoded', url, { found: printable(encoding, 64) });
+  return /^(identity)?$/i.test(encoding) ? undefined : new FetchError('encoded', { found: printable(encoding, 64) });
 }
 
-function parse(text: string, url: string): unknown {
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new FetchError('malformed', url, { found: text.trimStart().startsWith('<') ? 'a page' : 'no JSON' });
+    throw new FetchError('malformed', { found: text.trimStart().startsWith('<') ? 'a page' : 'no JSON' });
   }
 }
 
-async function readText({ body }: Response, url: string, signal: AbortSignal): Promise<string> {
+async function readText({ body }: Response, signal: AbortSignal): Promise<string> {
   const reader = body?.getReader();
   // A `fetch` of the application may ignore the signal, and its body never end.
   const cancel = () => void reader?.cancel().catch(() => {});
@@ -71,7 +70,7 @@ async function readText({ body }: Response, url: string, signal: AbortSignal): P
     bytes += part.value.byteLength;
     if (bytes > maxDocumentBytes) {
       cancel();
-      throw new FetchError('too_large', url);
+      throw new FetchError('too_large');
     }
     text += decoder.decode(part.value, { stream: true });
   }
