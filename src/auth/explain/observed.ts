@@ -82,7 +82,7 @@ export function selectIssuer(checked: CheckedOptions, seen: Seen, decoded: Membe
   const { issuer: entries, said } = readIssuers(checked, seen);
   const byIssuer = optionsByIssuer({ ...checked, issuer: entries });
   const listed = [...byIssuer.keys()];
-  const sole = listed.length === 1 && said === undefined ? listed[0] : undefined;
+  const sole = listed.length === 1 ? listed[0] : undefined;
   const asked = entries.find((each) => typeof each === 'object' && each.introspect);
   const { introspected } = seen;
   const claims = introspected ? { iss: asked ? identifierOf(asked) : sole, ...introspected } : decoded;

@@ -37,11 +37,10 @@ const usesOf = new WeakMap<object, { readonly presented: Presentation; readonly 
 
 /** Uses a proof for this request, unless another check of the request, by any guard, has used it or is using it. */
 export function useOnce(request: object, presented: Presentation, store: ReplayStore, use: () => Use): Use {
-  const known = usesOf.get(request);
-  const uses =
-    known && isSamePresentation(known.presented, presented)
-      ? known
-      : { presented, byStore: new WeakMap<ReplayStore, Use>() };
-  usesOf.set(request, uses);
+  let uses = usesOf.get(request);
+  if (!uses || !isSamePresentation(uses.presented, presented)) {
+    uses = { presented, byStore: new WeakMap() };
+    usesOf.set(request, uses);
+  }
   return shareAccepted(uses.byStore, store, use);
 }

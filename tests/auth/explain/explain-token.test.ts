@@ -36,8 +36,9 @@ test('explainToken() explains the requirements of an application, by the names o
 });
 
 test('explainToken() calls no function of the application, and renders colours for a terminal on demand', async () => {
+  const calls: string[] = [];
   const fail = () => {
-    throw new Error('Called');
+    throw new Error(`Called ${calls.push('')}`);
   };
   const callbacks = { isRevoked: fail, onAccepted: fail, onRefused: fail, onKeySetEvent: fail };
   const options = { ...offline(), ...callbacks, replayStore: { markUsed: fail }, clientCertificate: fail };
@@ -45,6 +46,9 @@ test('explainToken() calls no function of the application, and renders colours f
   expect(explanation.render(true)).toContain('\u001b[32mverified\u001b[0m');
   expect(explanation.render()).not.toContain('\u001b');
   expect(await explainToken('x', options)).toMatchObject({ status: 401, isAccepted: false });
+  const cnf = { 'x5t#S256': 'x' };
+  expect(await explainToken(tokenOf({ claims: { cnf } }), options)).toMatchObject({ status: 401, isAccepted: false });
+  expect(calls).toEqual([]);
 });
 
 test('explainToken() rejects an option that is not valid', async () =>
@@ -63,12 +67,18 @@ test('explainToken() explains a token with the options of its own issuer', async
   expect(await explain({ aud: 'own', azp: 'a' })).toContain('200: Token is accepted');
 });
 
-test('explainToken() explains an opaque token without iss by the own options of the sole issuer', async () => {
+test('explainToken() explains an opaque token without iss by the own options of the sole issuer, and of the one with introspect', async () => {
   const own = { issuer: ISSUER, audience: 'own', scopeClaim: ['roles'] };
   const explain = async (aud: string) => {
     const introspect = () => ({ active: true, exp: nowSeconds() + 60, aud, roles: ['a'], scope: 'b' });
-    const options = { issuer: [own], audience: AUDIENCE, introspect };
-    return (await explainToken('opaque', options, { requirements: { scope: 'b' } })).render().replace(/ +/g, ' ');
+    const options = [
+      { issuer: [own], audience: AUDIENCE, introspect },
+      { issuer: [{ ...own, introspect }, 'https://other.example.test/'], audience: AUDIENCE },
+    ];
+    const explain = (each: GuardOptions) => explainToken('opaque', each, { requirements: { scope: 'b' } });
+    const [text, ...others] = (await Promise.all(options.map(explain))).map((each) => each.render());
+    expect(others).toEqual([text as string]);
+    return text?.replace(/ +/g, ' ');
   };
   expect(await explain('other')).toContain('audience other rejected: audience is own\n');
   expect(await explain('other')).toContain('401 invalid_token: the client must request a token for own (');

@@ -25,9 +25,11 @@ function setUp(keys: readonly object[]) {
 
 describe('createIssuerKeys() with given keys', () => {
   test('finds them, even after the set was changed, and an unknown kid is no outage', async () => {
-    const keys = [rsa];
+    const key = { ...rsa };
+    const keys = [key];
     const { keySet, events, clock } = setUp(keys);
     keys.pop();
+    Object.assign(key, { n: 'AAAA' });
     expect(keySet.state()).toEqual({ issuer, ...unfetched });
     const found = await keySet.find('one');
     expect(found).toMatchObject([{ algorithm: 'PS256' }]);

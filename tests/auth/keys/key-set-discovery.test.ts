@@ -93,6 +93,10 @@ const belowSlash: Readonly<Record<string, readonly Attempt[]>> = {
     [{ ...usually, [USUAL]: keys }, [USUAL]],
     [{ ...usually, [USUAL]: keys }, [USUAL]],
   ],
+  'looks for metadata within the attempt in which the usual place has no key set any more': [
+    [{ [USUAL]: keys }, [USUAL]],
+    [{ [USUAL]: 302, [OPENID]: metadata({ issuer: `${ISSUER}/` }), [KEYS]: keys }, [USUAL, OPENID, KEYS]],
+  ],
   'does not look for metadata while there is no connection': [[{ ...usually, [USUAL]: down }, [USUAL, 'network']]],
   ...Object.fromEntries(
     [404, 401, 403, 410, 503, 302, 'a page', {}, []].map((usual) => [

@@ -25,6 +25,15 @@ describe('createProofVerifier()', () => {
         expect(replayStore.state().entries).toBe(want === 'accepted' ? 1 : 0);
       });
 
+  test('verifies a proof again if its verification has failed', async () => {
+    let calls = 0;
+    const clock = () => (++calls === 1 ? JSON.parse('') : now());
+    const verify = createProofVerifier({ ...anyProof, publicUrl, replayStore: undefined, now: clock });
+    const presented = { method: 'GET', url: target.url, token, proof: makeProof(target, {}) };
+    await expect(verify({}, presented, thumbprintOf(proofKey()))).rejects.toThrow(SyntaxError);
+    expect(await verify({}, presented, thumbprintOf(proofKey()))).toMatchObject({ nextNonce: undefined });
+  });
+
   test('rejects a used proof: the same jti of the same key, regardless of the rest of the proof', async () => {
     const replayStore = createMemoryReplayStore({ now });
     const claims = { jti: 'same' };
