@@ -49,7 +49,7 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
       host: request.headers.get('host') ?? parseUrl(request.url)?.host ?? null,
       check: (requirements) => guard.check(request, requirements),
       // A copy, because the handler gets the request that the guard has checked.
-      body: () => request.clone().body ?? [],
+      body: () => partsOf(request.clone().body),
       setHeader: (name, value) => added.set(name, value),
     });
     if (!result) return new Response('Not found', { status: 404 });
@@ -61,6 +61,12 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
     const ending = isStream && response.body && new Response(endedBy(whenExpired, response.body), response);
     return withHeaders(ending || response, added);
   };
+}
+
+/** Returns the parts of a copy. Its own iterator would not end early, before the original is read or canceled too. */
+async function* partsOf(copy: Request['body']): AsyncGenerator<Uint8Array> {
+  const reader = copy?.getReader();
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) yield part.value;
 }
 
 /** Returns a stream that ends as if the handler had ended it. */

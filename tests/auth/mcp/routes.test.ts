@@ -213,6 +213,14 @@ test('the handler of protectMcp() gets the request that was checked, so that it 
   expect((await send(new Request(url, init))).status).toBe(401);
 });
 
+test('protectMcp() responds to a body that is too long before the body ends', async () => {
+  const send = protectMcp(guardFor(), { maxBodyBytes: 100 }, () => new Response('reached'));
+  const endless = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(101)) });
+  const headers = bearer(await issuer.token());
+  const request = new Request(resource, { method: 'POST', headers, body: endless });
+  expect((await send(request)).status).toBe(413);
+}, 10_000);
+
 test('an endpoint at the root has no other path', async () => {
   const guard = guardFor({ resource: 'http://localhost:3010' });
   const send = protectMcp(guard, {}, () => new Response('reached'));
