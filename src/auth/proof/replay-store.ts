@@ -92,8 +92,8 @@ const describeCause = (fault: unknown) => (fault instanceof StoreFault ? fault.m
 function warnOnConsole(event: ReplayStoreEvent): void {
   const warning =
     event.type === 'failed'
-      ? `Cannot use the replay store, requests with DPoP get a 503: ${event.cause}`
-      : `The replay store can be used again, after ${event.failures} requests got a 503`;
+      ? `Cannot use the replay store: ${event.cause}. Requests with DPoP get a 503`
+      : `The replay store can be used again. Requests that got a 503: ${event.failures}`;
   // biome-ignore lint/suspicious/noConsole: without it, a store that fails would show only as 503.
   console.warn(warning);
 }
