@@ -62,7 +62,8 @@ describe('the probe, installed from the tarballs', () => {
       import { createTestIssuer } from 'protected-api/testing';
       export const report = await probe({ issuer: await createTestIssuer(), targets: ['https://api.invalid/'] });`;
     await Bun.write(join(folder(), 'use.ts'), code);
-    const options = '--noEmit --strict --target es2023 --lib es2023 --types node --module nodenext'.split(' ');
+    const options =
+      '--noEmit --singleThreaded --strict --target es2023 --lib es2023 --types node --module nodenext'.split(' ');
     const { exitCode, stdout } = await $`node ${installed('typescript/bin/tsc')} ${options} use.ts`
       .cwd(folder())
       .nothrow()
