@@ -36,3 +36,6 @@ function installed(name: string, command: string): string {
   if (path === '') throw new Error(`Cannot install ${name}: ${stderr}`);
   return path;
 }
+
+// Suites that run at the same time must not install the same release.
+if (import.meta.main) for (const version of new Set([...nodeVersions, newestNode])) nodePath(version);
