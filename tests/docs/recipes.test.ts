@@ -86,6 +86,18 @@ describe('the recipe', () => {
     await down.stop(true);
   });
 
+  test('guides/openapi: its client reads the orders, and knows the body of a 403', async () => {
+    const { app } = await load('guides/openapi');
+    const server = serve((request) => app.handle(request));
+    const { readOrders } = await loadCopy('guides/openapi#Typed client', (text) =>
+      text.replace('http://localhost:3010', server.url.origin),
+    );
+    const token = (scope: string) => issuer.token({ iss: url, aud: audience, scope });
+    expect(await readOrders(await token('read:orders'))).toEqual(['tea']);
+    await expect(readOrders(await token(''))).rejects.toThrow('Token does not have the scope');
+    await server.stop(true);
+  });
+
   test('guides/several-issuers#An issuer in the same process: its handler publishes the keys', async () => {
     const requested: string[] = [];
     const handler = async (request: Request) => {
