@@ -147,12 +147,14 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   }
 
   #succeed(fetched: Fetched): void {
-    const { maxAgeMs, maxStaleMs } = this.options;
+    const { maxAgeMs, maxStaleMs, timeoutMs } = this.options;
     const afterFailures = this.#failures;
     // Counted from the start of the fetch, because a slow response may be as old as its request.
     this.fetchedAt = this.#attemptedAt;
     this.#expiresAt = this.fetchedAt + maxAgeMs + maxStaleMs;
-    this.nextAttemptAt = this.fetchedAt + Math.max(this.#jittered(maxAgeMs), this.#cooldownMs());
+    // With little staleness, early enough to end before the keys expire.
+    const dueMs = Math.min(this.#jittered(maxAgeMs), maxAgeMs + maxStaleMs - timeoutMs);
+    this.nextAttemptAt = this.fetchedAt + Math.max(dueMs, this.#cooldownMs());
     // What was given never changes.
     if (maxAgeMs === Number.POSITIVE_INFINITY) this.earliestLookupAt = maxAgeMs;
     this.#failures = 0;

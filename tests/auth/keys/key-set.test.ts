@@ -222,6 +222,20 @@ describe('RefreshingKeySet', () => {
     ]);
   });
 
+  test.each([0, 1000, maxAgeMs / 20])('keys never expire in calm if they may be stale for %d ms', async (staleMs) => {
+    const { keySet, clock, events, published, settle } = await started({ maxStaleMs: staleMs, random: () => 0.999 });
+    for (const _ of [1, 2, 3]) {
+      const answered = Promise.withResolvers<void>();
+      published.by = (signal) => answered.promise.then(() => publishing('one')(signal));
+      clock.advance(keySet.state().nextAttemptMs);
+      clock.advance(timeoutMs - 1);
+      expect(keySet.state()).toMatchObject({ keys: 1, isFetching: true });
+      answered.resolve();
+      await settle();
+    }
+    expect(events.map(({ type }) => type)).not.toContain('expired');
+  });
+
   test('adds up to a tenth to the maximum age and to the cooldown, so that a fleet spreads', async () => {
     const { keySet, advance } = await started({ random: () => 0.999 });
     expect(keySet.state().nextAttemptMs).toBeCloseTo(maxAgeMs * 1.0999);
