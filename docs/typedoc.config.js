@@ -55,7 +55,7 @@ export default {
   interfacePropertiesFormat: 'table',
   parametersFormat: 'table',
   propertyMembersFormat: 'table',
-  tableColumnSettings: { hideInherited: true },
+  tableColumnSettings: { hideInherited: true, hideModifiers: true },
   typeAliasPropertiesFormat: 'table',
   typeDeclarationFormat: 'table',
   validation: { notExported: false },

@@ -34,6 +34,18 @@ test('readers without the site are led to its form, and see no component', () =>
   expect(standalone('explain')).toContain(`The form is at ${site}explain.`);
 });
 
+test('no page lets npx fetch a package that gets a token, or runs a command of the package without saying where', async () => {
+  for (const page of pages) {
+    const parts = (await readText(page)).split(/^ *```/m);
+    for (const [index, block] of parts.entries()) {
+      if (index % 2 === 0 || !block.startsWith('sh\n')) continue;
+      const commands = block.replaceAll('\\\n', '').match(/^.*npx .*protected-api.*$/gm) ?? [];
+      for (const command of commands) if (/<|CLIENT_SECRET/.test(command)) expect(command, page).toContain('npx --no ');
+      if (/^ *npx protected-api (?:issuer|explain)/m.test(block)) expect(parts[index - 1], page).toContain('folder');
+    }
+  }
+});
+
 test('tabs hold no other tabs', () => {
   for (const page of Object.values(sections).flat()) {
     const marks =
