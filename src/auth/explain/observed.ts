@@ -114,9 +114,9 @@ export function keyFaultOf(
   const named = published.get(issuer)?.filter((key) => key.kid === kid) ?? [];
   const [first] = named;
   if (first === undefined) return undefined;
-  const others = named.map(({ issuer: each }) => each).filter((each) => typeof each === 'string');
-  if (others.length === named.length && !others.some((each) => isKeyFor(claims, issuer, each)))
-    return `but for the issuer ${others.join(', ')}`;
+  const issuers = named.map((key) => key.issuer);
+  if (issuers.every((each) => typeof each === 'string' && !isKeyFor(claims, issuer, each)))
+    return `but for the issuer ${issuers.join(', ')}`;
   // Only importing a key shows that its point is off its curve, or that the runtime does not support it.
   const reason = whySkipped(first, algorithms) ?? skipped.get(printable(String(kid)));
   return reason === undefined ? undefined : `but it is not used: ${reason}`;

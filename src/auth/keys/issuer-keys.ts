@@ -24,8 +24,10 @@ export type IssuerKeys = ReturnType<typeof createIssuerKeys>;
  */
 export function createIssuerKeys(issuers: ReadonlyMap<string, CheckedOptions>, environment: KeysEnvironment) {
   const keySetOf = (issuer: string, options: CheckedOptions) => {
-    const { algorithms, onKeySetEvent: onEvent = createWarn(issuer, options) } = options;
-    return new KeySet({ issuer, algorithms, onEvent, ...keySourceOf(issuer, options), ...environment });
+    const { keys, algorithms, onKeySetEvent: onEvent = createWarn(issuer, options) } = options;
+    const source = keys ? givenKeys(keys, algorithms) : createKeySetSource(issuer, options);
+    const times = keys && { jwksMaxAgeSeconds: never, jwksCooldownSeconds: never };
+    return new KeySet({ ...options, ...times, ...environment, issuer, source, onEvent });
   };
   const byIssuer: ReadonlyMap<string, KeySet> = new Map(
     [...issuers].map(([issuer, options]) => [issuer, keySetOf(issuer, options)]),
@@ -54,22 +56,7 @@ export function createIssuerKeys(issuers: ReadonlyMap<string, CheckedOptions>, e
   };
 }
 
-function keySourceOf(issuer: string, options: CheckedOptions) {
-  const { keys, algorithms } = options;
-  const timeoutMs = options.jwksTimeoutSeconds * 1000;
-  if (keys !== undefined) {
-    const never = Number.POSITIVE_INFINITY;
-    const source = givenKeys(keys, algorithms);
-    return { source, timeoutMs, maxAgeMs: never, maxStaleMs: never, cooldownMs: never };
-  }
-  return {
-    source: createKeySetSource(issuer, options),
-    timeoutMs,
-    maxAgeMs: options.jwksMaxAgeSeconds * 1000,
-    maxStaleMs: options.jwksMaxStaleSeconds * 1000,
-    cooldownMs: options.jwksCooldownSeconds * 1000,
-  };
-}
+const never = Number.POSITIVE_INFINITY;
 
 /** Returns the source of a copy of given keys. Points that are not on their curve are found when keys are imported. */
 function givenKeys(keys: JwkSet, algorithms: CheckedOptions['algorithms']): KeySetSource {

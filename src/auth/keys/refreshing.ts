@@ -1,4 +1,4 @@
-import type { FetchFault } from '../types.ts';
+import type { CheckedOptions, FetchFault } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { FetchError, faultOf } from './fetch/fault.ts';
 
@@ -7,13 +7,9 @@ import { FetchError, faultOf } from './fetch/fault.ts';
  * a lookup returns, is decided in key-set.ts.
  */
 
-/** The options of a guard with these names say what they mean. All are infinite for what never changes. */
-export interface RefreshOptions extends Pick<TimeAndRandom, 'clock' | 'random'> {
-  readonly maxAgeMs: number;
-  readonly maxStaleMs: number;
-  readonly cooldownMs: number;
-  readonly timeoutMs: number;
-}
+/** Maximum age and cooldown are infinite for what never changes. */
+export type RefreshOptions = Pick<TimeAndRandom, 'clock' | 'random'> &
+  Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds' | 'jwksTimeoutSeconds'>;
 
 /** A fetch that has not ended. */
 interface FetchAttempt {
@@ -40,7 +36,11 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   protected isStopped = false;
   #cancelTimer = () => {};
 
-  constructor(protected readonly options: Options) {}
+  readonly #timeoutMs: number;
+
+  constructor(protected readonly options: Options) {
+    this.#timeoutMs = options.jwksTimeoutSeconds * 1000;
+  }
 
   /** @param isAnew whether its URL is looked up again */
   protected abstract fetch(signal: AbortSignal, isAnew: boolean): Promise<Fetched>;
@@ -87,7 +87,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
       this.#expiresAt = Number.POSITIVE_INFINITY;
       this.expire();
     }
-    if (this.pending && now >= this.#attemptedAt + 2 * this.options.timeoutMs) this.#lose();
+    if (this.pending && now >= this.#attemptedAt + 2 * this.#timeoutMs) this.#lose();
     if (now >= this.nextAttemptAt && mayFetch) this.#begin();
   }
 
@@ -106,7 +106,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   protected async waitFor(attempt: FetchAttempt, isOwn = false): Promise<void> {
     let cancel = () => {};
     const limit = new Promise<void>((done) => {
-      if (!isOwn) cancel = this.options.clock.schedule(done, this.options.timeoutMs);
+      if (!isOwn) cancel = this.options.clock.schedule(done, this.#timeoutMs);
     });
     this.#waiting += 1;
     await Promise.race([attempt.ended, limit]).catch(() => {
@@ -125,8 +125,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   }
 
   async #attempt(abort: AbortController, isAnew: boolean): Promise<void> {
-    const { clock, timeoutMs } = this.options;
-    const cancelTimeout = clock.schedule(() => abort.abort(), timeoutMs);
+    const cancelTimeout = this.options.clock.schedule(() => abort.abort(), this.#timeoutMs);
     const outcome = await this.fetch(abort.signal, isAnew).catch(faultOf);
     cancelTimeout();
     // Otherwise it was stopped, or given up as lost.
@@ -147,13 +146,15 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   }
 
   #succeed(fetched: Fetched): void {
-    const { maxAgeMs, maxStaleMs, timeoutMs } = this.options;
+    const { jwksMaxAgeSeconds, jwksMaxStaleSeconds } = this.options;
+    const maxAgeMs = jwksMaxAgeSeconds * 1000;
+    const lifetimeMs = maxAgeMs + jwksMaxStaleSeconds * 1000;
     const afterFailures = this.#failures;
     // Counted from the start of the fetch, because a slow response may be as old as its request.
     this.fetchedAt = this.#attemptedAt;
-    this.#expiresAt = this.fetchedAt + maxAgeMs + maxStaleMs;
+    this.#expiresAt = this.fetchedAt + lifetimeMs;
     // With little staleness, early enough to end before the keys expire.
-    const dueMs = Math.min(this.#jittered(maxAgeMs), maxAgeMs + maxStaleMs - timeoutMs);
+    const dueMs = Math.min(this.#jittered(maxAgeMs), lifetimeMs - this.#timeoutMs);
     this.nextAttemptAt = this.fetchedAt + Math.max(dueMs, this.#cooldownMs());
     // What was given never changes.
     if (maxAgeMs === Number.POSITIVE_INFINITY) this.earliestLookupAt = maxAgeMs;
@@ -189,7 +190,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
 
   /** Until the first success, attempts are 1, 2, 4, … seconds apart, because an issuer may start after its API. */
   #cooldownMs(): number {
-    const { cooldownMs } = this.options;
+    const cooldownMs = this.options.jwksCooldownSeconds * 1000;
     if (this.fetchedAt !== Number.NEGATIVE_INFINITY) return cooldownMs;
     return Math.min(cooldownMs, 1000 * 2 ** Math.max(0, this.#failures - 1));
   }

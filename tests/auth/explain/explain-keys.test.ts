@@ -96,6 +96,11 @@ describe('explainToken() says of keys', () => {
     ],
     ['is weak', publish(rsaKey('weak', 1024), SIGNING_KID), 'but it is not used: 1024 bits'],
     [
+      'is weak, and for this issuer',
+      publish(rsaKey('weak', 1024), SIGNING_KID, { issuer }),
+      'but it is not used: 1024 bits',
+    ],
+    [
       'is for another issuer',
       { ...own, issuer: `${origin}/other` },
       `publishes the key ${SIGNING_KID}, but for the issuer ${origin}/other`,

@@ -43,11 +43,17 @@ describe('createIssuerKeys() with given keys', () => {
   });
 
   test('has no keys to verify with if no point is on its curve, and reports that', async () => {
-    const { keySet, events } = setUp([publish(signingKey('ES256', 'one'), 'one', { x: 'A'.repeat(43) })]);
+    const { keySet, events, clock } = setUp([publish(signingKey('ES256', 'one'), 'one', { x: 'A'.repeat(43) })]);
     for (const _ of [1, 2]) expect(await keySet.find('one')).toEqual(new Refusal('keys_unavailable'));
     const fault = { failure: 'no_usable_key', found: 'one: not on its curve' } as const;
     expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined, lastFailure: fault });
     expect(events).toEqual([expect.objectContaining({ issuer, type: 'failed', failures: 1, ...fault })]);
+    // They never get better, so the times between attempts double without a limit.
+    for (let attempt = 2; attempt < 10; attempt += 1) {
+      clock.pause(keySet.state().nextAttemptMs);
+      await keySet.find('one');
+    }
+    expect(keySet.state().nextAttemptMs).toBe(256_000);
   });
 
   test.each(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'])(

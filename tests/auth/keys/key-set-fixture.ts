@@ -36,7 +36,10 @@ export function setUp(options: Partial<KeySetOptions> = {}) {
       return published.by(signal);
     },
     algorithms: ['RS256'],
-    ...times,
+    jwksMaxAgeSeconds: times.maxAgeMs / 1000,
+    jwksMaxStaleSeconds: times.maxStaleMs / 1000,
+    jwksCooldownSeconds: times.cooldownMs / 1000,
+    jwksTimeoutSeconds: times.timeoutMs / 1000,
     clock,
     random: () => 0,
     onEvent: (event) => events.push(event),

@@ -101,7 +101,7 @@ describe('RefreshingKeySet', () => {
     // The last attempt before that is 29 seconds earlier.
     const trustedMs = maxAgeMs + 50 * cooldownMs - 1000;
     const { keySet, clock, published, fetches, advance, settle, events } = await started({
-      maxStaleMs: trustedMs - maxAgeMs,
+      jwksMaxStaleSeconds: (trustedMs - maxAgeMs) / 1000,
     });
     published.by = failing;
     for (let leftMs = trustedMs - 1; leftMs > 0; ) {
@@ -138,7 +138,7 @@ describe('RefreshingKeySet', () => {
   });
 
   test('says that keys are unavailable, not unknown, once they expired before they may be fetched again', async () => {
-    const { keySet, clock, find } = await started({ maxAgeMs: 1000, maxStaleMs: 0 });
+    const { keySet, clock, find } = await started({ jwksMaxAgeSeconds: 1, jwksMaxStaleSeconds: 0 });
     expect(await find('unknown')).toEqual([]);
     clock.pause(1000);
     for (const kid of ['one', 'unknown']) expect(keySet.find(kid)).toEqual(new Refusal('keys_unavailable', 29));
@@ -156,7 +156,7 @@ describe('RefreshingKeySet', () => {
     [['unknown'], [0, 1, 31, 31, 61, 61]],
   ] as const)
     test(`refreshes keys once per cooldown, however short their age is, with lookups of ${kids.length} unknown kids`, async () => {
-      const { keySet, fetches, advance } = await started({ maxAgeMs: 1000, maxStaleMs: 0 });
+      const { keySet, fetches, advance } = await started({ jwksMaxAgeSeconds: 1, jwksMaxStaleSeconds: 0 });
       for (let second = 0; second < (3 * cooldownMs) / 1000; second += 1) {
         await advance(1000);
         for (const kid of kids) await keySet.find(kid);
@@ -223,7 +223,10 @@ describe('RefreshingKeySet', () => {
   });
 
   test.each([0, 1000, maxAgeMs / 20])('keys never expire in calm if they may be stale for %d ms', async (staleMs) => {
-    const { keySet, clock, events, published, settle } = await started({ maxStaleMs: staleMs, random: () => 0.999 });
+    const { keySet, clock, events, published, settle } = await started({
+      jwksMaxStaleSeconds: staleMs / 1000,
+      random: () => 0.999,
+    });
     for (const _ of [1, 2, 3]) {
       const answered = Promise.withResolvers<void>();
       published.by = (signal) => answered.promise.then(() => publishing('one')(signal));
