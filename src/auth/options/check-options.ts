@@ -77,9 +77,13 @@ export const haveEqualOptions = (some: CheckedOptions, others: CheckedOptions): 
     return optionRules[name].kind === 'code' ? one === other : areEqual(one, other);
   });
 
-/** Compares plain objects by their members. Functions in them, such as `introspect`, are equal only to themselves. */
+/** Whether a value is a list or an object literal, which has all that it holds in its own members. */
+const isPlain = (value: unknown): value is object =>
+  Array.isArray(value) || (isJsonObject(value) && Object.getPrototypeOf(value) === Object.prototype);
+
+/** Compares plain values by their members. Anything else, such as `introspect`, is equal only to itself. */
 function areEqual(one: unknown, other: unknown): boolean {
-  if (!one || !other || typeof one !== 'object' || typeof other !== 'object') return one === other;
+  if (!isPlain(one) || !isPlain(other)) return one === other;
   return Object.keys({ ...one, ...other }).every((name) => areEqual(Reflect.get(one, name), Reflect.get(other, name)));
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { checkOptions } from '../../../src/auth/options/check-options.ts';
+import { checkOptions, haveEqualOptions } from '../../../src/auth/options/check-options.ts';
 import { optionRules } from '../../../src/auth/options/rules.ts';
 import type { GuardOptions } from '../../../src/auth/types.ts';
 import { signingKeys } from '../../support/mint.ts';
@@ -330,4 +330,24 @@ describe('checkOptions()', () => {
     expect(checked.requiredClaims).toEqual({ a: ['b'] });
     expect(() => Object.assign(checked, { dpop: 'on' })).toThrow(TypeError);
   });
+});
+
+class InheritedKey {
+  readonly #n: string;
+  constructor(n: string) {
+    this.#n = n;
+  }
+  get n() {
+    return this.#n;
+  }
+}
+
+test.each([
+  ['object literals', (n: string): object => ({ kid: 'a', n }), true],
+  ['instances of a class, whose members can be inherited', (n: string): object => new InheritedKey(n), false],
+])('haveEqualOptions() compares keys of an issuer by their members only if they are %s', (_, keyOf, areAlike) => {
+  const withKey = (n: string) =>
+    checkOptions({ audience: 'a', issuer: [{ issuer: 'https://issuer.example/', keys: { keys: [keyOf(n)] } }] });
+  expect(haveEqualOptions(withKey('x'), withKey('x'))).toBe(areAlike);
+  expect(haveEqualOptions(withKey('x'), withKey('y'))).toBe(false);
 });
