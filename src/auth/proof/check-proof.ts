@@ -33,10 +33,8 @@ export interface ExpectedProof {
 export interface GoodProof {
   /** Thumbprint of the key that signed it (RFC 7638). */
   readonly thumbprint: string;
-  readonly id: string;
-  readonly issuedAtMs: number;
-  /** Its times are numbers. `nonce` is not checked. */
-  readonly claims: Members;
+  /** Its other times are numbers too. `nonce` is not checked. */
+  readonly claims: Members & { readonly jti: string; readonly iat: number };
 }
 
 /** A proof signed with an RSA key of 4096 bits is shorter than 2 KiB. */
@@ -50,8 +48,7 @@ export async function checkProof(text: string | null, expected: ExpectedProof): 
   const { signed, algorithm, jwk, claims } = proof;
   const refusal = (await refuseClaims(claims, expected)) ?? (await refuseSignature(signed, algorithm, jwk));
   if (refusal !== undefined) return refusal;
-  const thumbprint = await calculateJwkThumbprint(jwk);
-  return { thumbprint, id: String(claims.jti), issuedAtMs: Number(claims.iat) * 1000, claims };
+  return { thumbprint: await calculateJwkThumbprint(jwk), claims: claims as GoodProof['claims'] };
 }
 
 /** Whether a JWT with this header is a proof. RFC 7515 §4.1.9: in any case, and `application/` can be left out. */

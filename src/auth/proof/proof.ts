@@ -50,11 +50,11 @@ export function createProofVerifier(options: ProofVerifierOptions) {
     if (proof instanceof Refusal) return proof;
     // RFC 9449 §7.1: the proof is valid, but the token belongs to another key.
     if (proof.thumbprint !== thumbprint) return refuse('proof_key_mismatch');
-    const issuedAtMs = nonces ? ((await nonces.issuedAtMs(proof.claims.nonce)) ?? Number.NaN) : proof.issuedAtMs;
+    const issuedAtMs = nonces ? ((await nonces.issuedAtMs(proof.claims.nonce)) ?? Number.NaN) : proof.claims.iat * 1000;
     const late = await refuseTime(proof, issuedAtMs);
     if (late) return late;
     // Hashed together, so that clients with equal `jti` values do not collide.
-    const key = await sha256(`${proof.thumbprint}.${proof.id}`);
+    const key = await sha256(`${proof.thumbprint}.${proof.claims.jti}`);
     const nextNonce = nonces && now() - issuedAtMs >= windowMs / 2 ? await nonces.issue() : undefined;
     return { nextNonce, use: () => useOnce(request, presented, replayStore, () => use(proof, key, issuedAtMs)) };
   }
@@ -81,7 +81,7 @@ export function createProofVerifier(options: ProofVerifierOptions) {
   /** The clock of the client is where `iat` was when its proof was made. */
   async function refuseTime({ claims }: GoodProof, issuedAtMs: number): Promise<Refusal | undefined> {
     const ageMs = now() - issuedAtMs;
-    const ofClient = Number(claims.iat) + ageMs / 1000;
+    const ofClient = claims.iat + ageMs / 1000;
     if (isInWindow(ageMs)) return isCurrent(claims, windowSeconds, ofClient) ? undefined : refuse('proof_time');
     if (!nonces) return refuse('proof_time');
     const reason = claims.nonce === undefined ? 'proof_nonce_missing' : 'proof_nonce_stale';
