@@ -1,7 +1,7 @@
 import type { Context, Env, Input, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { createRouteCheck, requireAccepted } from './guard/guard.ts';
-import { isForCaches, nonceHeaders } from './guard/rejection.ts';
+import { isDropped, nonceHeaders } from './guard/rejection.ts';
 import type { Accepted, AuthOf, CheckRequirements, Claims, Guard, OptionalAuth, RejectionOptions } from './types.ts';
 
 export type { AuthOf };
@@ -46,7 +46,7 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
       Object.defineProperty(raw, 'incoming', { value: incoming });
     const result = await check(raw);
     if (!('claims' in result)) {
-      for (const name of [...context.res.headers.keys()].filter(isForCaches)) context.header(name, undefined);
+      for (const name of [...context.res.headers.keys()].filter(isDropped)) context.header(name, undefined);
       for (const [name, value] of result.headers) context.header(name, value, { append: name === 'vary' });
       return context.body(await result.text(), result.status as ContentfulStatusCode) as never;
     }

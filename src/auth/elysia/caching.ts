@@ -1,10 +1,10 @@
 // What caches learn from the headers of responses that depend on a token.
-import { isForCaches } from '../guard/rejection.ts';
+import { isDropped } from '../guard/rejection.ts';
 import type { Context } from './internals.ts';
 
-/** Removes what an application has set for caches, because a rejection must not be kept (RFC 9449 §8.2). */
+/** Removes what an application has set for caches or about its body, which a rejection replaces (RFC 9449 §8.2). */
 export function dropCaching({ headers }: Context['set']): void {
-  for (const name in headers) if (isForCaches(name)) delete headers[name];
+  for (const name in headers) if (isDropped(name)) delete headers[name];
 }
 
 /** The same for a response that may be one of the application. */

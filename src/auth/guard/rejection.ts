@@ -19,7 +19,7 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
   const known = new WeakMap<ChallengeParameters, Map<string, Headers>>();
 
   function createHeaders(refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Headers {
-    const headers = new Headers(Object.entries(options.errorHeaders ?? {}).filter(([name]) => !isForCaches(name)));
+    const headers = new Headers(Object.entries(options.errorHeaders ?? {}).filter(([name]) => !isDropped(name)));
     const { contentType } = prepared[refusal.reason];
     const own = {
       'content-type': contentType,
@@ -116,10 +116,12 @@ function readFormat(returned: unknown): Partial<PreparedRejection> {
 }
 
 /**
- * Whether a header tells caches that they may keep a response. A rejection that is kept would reach clients with a good
- * token too (RFC 9449 §8.2). nginx prefers `X-Accel-Expires` to `Cache-Control`, and CDNs prefer their own forms of it.
+ * Whether a rejection drops a header that is already set. It may describe another body (RFC 9110 §8), or let caches
+ * keep the rejection, which would then reach clients with a good token too (RFC 9449 §8.2). nginx prefers
+ * `X-Accel-Expires` to `Cache-Control`, and CDNs prefer their own forms of it.
  */
-export const isForCaches = (name: string) =>
+export const isDropped = (name: string) =>
+  /^(?:content-(?:encoding|language|length|range)|transfer-encoding|trailer)$/i.test(name) ||
   /^(?:expires|x-accel-expires|etag|last-modified|edge-control|surrogate-control|(?:.+-)?cache-control)$/i.test(name);
 
 /** Returns the headers that offer the next nonce, which no cache may send to another client (RFC 9449 §8.2). */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import { createRouteCheck, requireAccepted, requireGuard } from '../guard/guard.ts';
-import { isForCaches, nonceHeaders } from '../guard/rejection.ts';
+import { isDropped, nonceHeaders } from '../guard/rejection.ts';
 import type {
   Accepted,
   AuthOf,
@@ -128,7 +128,7 @@ export function authOf(request: IncomingRequest, options?: OptionalAuth) {
   return requireAccepted(results().get(request), options);
 }
 
-/** Sends a response of the guard with the headers that are already set, apart from those for caches. */
+/** Sends a response of the guard with the headers that are already set, apart from those that it drops. */
 export async function sendReturned(returned: Response, response: OutgoingResponse): Promise<undefined> {
   const body = await returned.text();
   if (response.headersSent) return undefined;
@@ -148,10 +148,10 @@ export type Carrier = Partial<
 export const setHeader = (response: Carrier, ...named: [name: string, value: string]) =>
   (response.setHeader ?? response.header)?.call(response, ...named);
 
-/** Sets the headers of a rejection beside those that are already set, apart from those for caches. */
+/** Sets the headers of a rejection beside those that are already set, apart from those that it drops. */
 export function setRejectionHeaders(response: Carrier, headers: Iterable<[name: string, value: string]>): void {
   const earlier = Object(response.getHeaders?.());
-  for (const name of Object.keys(earlier).filter(isForCaches)) response.removeHeader?.(name);
+  for (const name of Object.keys(earlier).filter(isDropped)) response.removeHeader?.(name);
   for (const [name, value] of headers)
     setHeader(response, name, name === 'vary' && earlier.vary !== undefined ? `${earlier.vary}, ${value}` : value);
 }
