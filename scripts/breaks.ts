@@ -42,5 +42,5 @@ for (const [test, name, file, from, to] of planted) {
   console.log(`${isNoticed ? 'noticed' : isPlanted ? 'MISSED' : 'CANNOT PLANT'}: ${name}, in tests/${test}.test.ts`);
   if (!isNoticed) missed.push(name);
 }
-if (missed.length > 0) console.error(`\n${missed.length} were not noticed: ${missed.join(', ')}`);
+if (missed.length > 0) console.error(`\nNot noticed: ${missed.join(', ')}`);
 process.exitCode = missed.length > 0 ? 1 : 0;

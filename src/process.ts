@@ -49,14 +49,14 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   service.start();
   log.debug(withoutSecrets(options, settings), 'Settings');
   const ports = { port: server.port, metricsPort: metricsServer?.port };
-  const proxies = service.proxies();
+  const proxies = [...new Set(service.guard.state().issuers.flatMap(({ proxy }) => proxy ?? []))];
   const through = proxies.length > 0 ? { proxies } : {};
   log.info({ version: packageJson.version, ...ports, issuer: options.issuer, ...through }, 'Listening');
 }
 
 /** Fetches the keys of all issuers, because a key may be compromised, and logs the result. */
 async function reloadKeys(service: Service, log: Log): Promise<void> {
-  const { issuers } = await service.reload();
+  const { issuers } = await service.guard.reload();
   const isReloaded = issuers.every(({ lastFailure }) => lastFailure === undefined);
   if (isReloaded) log.info({ issuers }, 'Keys fetched on SIGHUP');
   else log.error({ issuers }, 'Cannot fetch all keys on SIGHUP: issuers with lastFailure keep their old keys');

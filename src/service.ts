@@ -35,7 +35,7 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
   const metrics = settings.metricsPort === undefined ? undefined : createMetrics(reasons, url !== undefined);
   const { onStoreEvent, requestIdOf, wrap, ...listeners } = createObservation(log, metrics);
   const replayStore = url === undefined ? undefined : new RedisReplayStore({ url, onEvent: onStoreEvent });
-  const isStoreUp = () => replayStore?.state().isConnected === true;
+  const isStoreUp = () => replayStore?.isConnected === true;
   // The events of Redis say more.
   const onReplayStoreEvent = replayStore ? () => {} : onStoreEvent;
   // Asked for when a token is requested: the application needs the guard, which needs the keys of the issuer.
@@ -71,6 +71,7 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
 
   return {
     developmentIssuer,
+    guard,
     fetch: app.fetch,
     metrics: metrics && ((request: Request) => metrics.respond(request, sources)),
     start() {
@@ -78,9 +79,6 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
       guard.start();
       if (settings.docs) void tokenEndpoint();
     },
-    reload: guard.reload,
-    /** Returns the hosts of the proxies through which keys are fetched. */
-    proxies: () => [...new Set(guard.state().issuers.flatMap(({ proxy }) => proxy ?? []))],
     /** Makes `/readyz` return 503 from now on, and every response end its connection. Requests are still served. */
     announceShutdown() {
       isShuttingDown = true;

@@ -29,8 +29,8 @@ interface Connection {
 /**
  * A store that all processes with the same `url` share. Marking a proof takes two commands, which are sent together;
  * the second shows that the server has lost no data and the connection no reply. It is sent twice a second too, so that
- * `state` shows an outage, a full memory or a read-only replica before a request meets it, and `markUsed` rejects at
- * once.
+ * `isConnected` shows an outage, a full memory or a read-only replica before a request meets it, and `markUsed`
+ * rejects at once.
  */
 export class RedisReplayStore implements ReplayStore {
   /** A key of this process alone. If it is gone, so may be all others. */
@@ -74,8 +74,8 @@ export class RedisReplayStore implements ReplayStore {
     }
   }
 
-  state(): { readonly isConnected: boolean } {
-    return { isConnected: this.#connection !== undefined };
+  get isConnected(): boolean {
+    return this.#connection !== undefined;
   }
 
   /** Connects, and reconnects from then on. */

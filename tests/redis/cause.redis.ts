@@ -108,7 +108,7 @@ test('a primary that becomes a replica, and one again, is named READONLY in one 
   const { log, lines } = recordLog('info');
   const store = new RedisReplayStore({ url: server.url, onEvent: (event) => logStoreEvent(log, event) });
   store.start();
-  const connected = () => until(() => store.state().isConnected, 'the connection');
+  const connected = () => until(() => store.isConnected, 'the connection');
   await connected();
   for (const failover of [1, 2]) {
     await server.command('REPLICAOF', '127.0.0.1', String(open.port));

@@ -25,7 +25,7 @@ describe('RedisReplayStore', async () => {
   /** By default with a proof that was created just after the connection. */
   const use = (key: string, issuedAtMs = 1) =>
     store.markUsed(key, lifetimeMs, issuedAtMs).catch((error: Error) => error.message);
-  const connected = () => until(() => store.state().isConnected, 'the connection');
+  const connected = () => until(() => store.isConnected, 'the connection');
   const connect = (url?: string) => {
     open(url);
     return connected();
@@ -39,7 +39,7 @@ describe('RedisReplayStore', async () => {
   const lost = () => until(() => events.some(({ type }) => type === 'failed'), 'the end of the connection');
 
   const expectOutage = (failure: StoreFailure) => {
-    expect(store.state()).toEqual({ isConnected: false });
+    expect(store.isConnected).toBe(false);
     expect(events).toContainEqual(expect.objectContaining({ type: 'failed', failure }));
   };
 
