@@ -35,7 +35,7 @@ const wrong: readonly (readonly [setting: string, expected: RegExp, values: read
   ['SHUTDOWN_DELAY_SECONDS', /from 0 to 3600/, ['-1', '3601']],
   ['SHUTDOWN_TIMEOUT_SECONDS', /from 0 to 3600/, ['-1', '3601']],
   ['REUSE_PORT', /true or false/, ['maybe']],
-  ['DOCS', /true or false/, ['maybe']],
+  ['DOCS', /true or false/, ['maybe', 'True', 'FALSE', '1', 'yes']],
   ['LOG_LEVEL', /one of debug, info/, ['loud']],
   ['REDIS_URL', /redis:\/\//, badStores],
 ];

@@ -93,6 +93,14 @@ test('a scrape has what was counted before it, in whole numbers, each time', asy
   ]);
 });
 
+test('a route with characters of the format is one line of it', async () => {
+  const { metrics, scrape } = metricsWith('off');
+  metrics.countRequest('/a"b\\c\nd', 200, 1);
+  const lines = (await scrape()).split('\n').filter((line) => line.includes('/a'));
+  expect(lines[0]).toBe(String.raw`protected_api_http_requests_total{route="/a\"b\\c\nd",status="200"} 1`);
+  for (const line of lines) expect(line).toMatch(/^\w+\{(?:\w+="(?:[^"\\]|\\["\\n])*",?)+\} [\d.]+$/);
+});
+
 test('the metrics of keys have the issuers that are kept, and no other', async () => {
   const { scrape, issuers } = metricsWith('off');
   const count = async () => (await scrape()).match(/^protected_api_key_set_(?:keys|age|next)\w*\{/gm)?.length;

@@ -51,6 +51,7 @@ test.each<[what: string, count: number, respond: (at: number) => Partial<Raw>, u
   ['again after a date that is past', 1, later(429, new Date(start - 9000).toUTCString()), own, [2, 0]],
   ['no more than half a minute later', 2, later(429, '31'), own, [1, 0, 'The API asks to wait for 31 seconds']],
   ['once if it says nothing of when', 1, later(429, 'soon'), own, [1, 0]],
+  ['once if it says less than no time', 1, later(429, '-1'), own, [1, 0]],
 ])('createSender() sends %s', async (_, count, respond, url, [sent, seconds, stopped]) =>
   expect(await sendAll(count, respond, url)).toEqual([sent, expect.closeTo(seconds, 6), stopped]),
 );

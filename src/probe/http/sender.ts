@@ -125,8 +125,10 @@ function paceOf({ now, sleep: wait }: Clock, signal: AbortSignal): () => Promise
 function retrySeconds({ status, headers }: Received, nowMs: number, isOther: boolean): number | undefined {
   if (!(status === 429 || (status === 503 && isOther))) return undefined;
   const value = headers.get('retry-after') ?? '';
-  const seconds = /^\d+$/.test(value) ? Number(value) : Math.max(0, (Date.parse(value) - nowMs) / 1000);
-  return Number.isNaN(seconds) ? undefined : seconds;
+  if (/^\d+$/.test(value)) return Number(value);
+  // A date begins with the name of a day; `-1` is one for Date.parse, too.
+  const seconds = /^[a-z]/i.test(value) ? (Date.parse(value) - nowMs) / 1000 : Number.NaN;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
 }
 
 const nothing = (words: string): Received => ({ status: 0, headers: new Headers(), text: '', words });
