@@ -11,3 +11,4 @@ export type * from './guard.ts';
 export { issuerMetadata, optionsFromEnvironment, RejectionError } from './guard.ts';
 export type { ErrorSchema } from './openapi/responses.ts';
 export { guardResponses, scopeResponses } from './openapi/responses.ts';
+export type { MisspeltRequirements, PluginSettings, RequirementContext, RouteRequirements } from './types.ts';

@@ -1,10 +1,4 @@
-import {
-  type CanActivate,
-  createParamDecorator,
-  type ExecutionContext,
-  HttpException,
-  SetMetadata,
-} from '@nestjs/common';
+import { type CanActivate, createParamDecorator, type ExecutionContext, HttpException } from '@nestjs/common';
 import { requireGuard } from './guard/guard.ts';
 import { nonceHeaders } from './guard/rejection.ts';
 import type { RejectionError } from './guard/rejection-error.ts';
@@ -25,7 +19,8 @@ const marks = () => sharedMap<object, Map<PropertyKey, Access>>('nestjs');
 const ofClass = Symbol('of the class');
 /** Where it is too: @ts-rest/nest and @orpc/nest make methods of one method, with its metadata. */
 const metadataKey = 'protected-api 1: access';
-const metadata = Reflect as unknown as { getMetadata(key: string, target: object): Access | undefined };
+type Metadata = Record<'getMetadata' | 'defineMetadata', (key: string, ...given: unknown[]) => Access | undefined>;
+const metadata = Reflect as unknown as Metadata;
 
 /**
  * Returns a guard of NestJS: for `APP_GUARD`, `useGlobalGuards` or `@UseGuards`. It checks HTTP requests on Express and
@@ -82,11 +77,11 @@ const { readRequirements } = createPolicyReader({
 });
 
 function mark(access: Access) {
-  return <Value>(target: object, method: PropertyKey = ofClass, descriptor?: TypedPropertyDescriptor<Value>): void => {
+  return (target: object, method: PropertyKey = ofClass, descriptor?: PropertyDescriptor): void => {
     const ofTarget = marks().get(target) ?? new Map<PropertyKey, Access>();
     if (ofTarget.has(method)) throw new TypeError('Cannot decorate twice: use one of @Public() and @RequireToken()');
     marks().set(target, ofTarget.set(method, access));
-    if (descriptor) SetMetadata(metadataKey, access)(target, String(method), descriptor);
+    if (descriptor) metadata.defineMetadata(metadataKey, access, descriptor.value);
   };
 }
 
@@ -102,15 +97,11 @@ export function Auth(options?: OptionalAuth): ParameterDecorator {
   return authParameter(options);
 }
 
-interface Class {
-  readonly prototype: object;
-}
-
 /** Returns what decorators say about a method of a class, that of the method first. */
-function accessOf(type: Class, handler: { readonly name: string }): Access | undefined {
+function accessOf(type: { readonly prototype: object }, handler: { readonly name: string }): Access | undefined {
   const own = metadata.getMetadata(metadataKey, handler);
   if (own !== undefined) return own;
-  const classes: Class[] = [];
+  const classes: (typeof type)[] = [];
   for (let each = type; each.prototype; each = Object.getPrototypeOf(each)) classes.push(each);
   const prototypes = classes.map(({ prototype }) => prototype);
   const methods = prototypes.flatMap((prototype) => Object.entries(Object.getOwnPropertyDescriptors(prototype)));
