@@ -30,6 +30,10 @@ const sidebar = Object.entries({ ...sections, ...reference }).map(([text, pages]
   ...(!/Start|Your token|Look up/.test(text) && { collapsed: true }),
 }));
 
+/** Leads from the URL of a page with a slash at its end to the page, unless the host has added the slash to a folder. */
+const withoutSlash = `const { pathname, hash } = location;
+if (/[^/]\\/$/.test(pathname) && !document.referrer.endsWith(pathname)) location.replace(pathname.slice(0, -1) + hash);`;
+
 /** The spaces before a line, so that what is wrapped begins there too. */
 function keepIndent(node: { properties: Record<string, unknown>; children: unknown[] }): void {
   const [, indent = ''] = /^( *)/.exec(textOf(node)) ?? [];
@@ -69,7 +73,12 @@ export default defineConfig({
       ...Object.entries(properties).map(([name, content]): HeadConfig => ['meta', { property: `og:${name}`, content }]),
     ];
   },
-  transformHtml: (html, file) => (file.endsWith('/explain.html') ? withContentPolicy(html) : undefined),
+  transformHtml(html, file) {
+    if (file.endsWith('/explain.html')) return withContentPolicy(html);
+    // The host finds no page at a URL with a slash at its end.
+    if (file.endsWith('/404.html')) return html.replace('<head>', `<head><script>${withoutSlash}</script>`);
+    return undefined;
+  },
   head: [
     ['link', { rel: 'icon', href: `${base}icon.svg` }],
     ['style', {}, readFileSync(join(import.meta.dirname, 'layout.css'), 'utf8')],

@@ -8,6 +8,21 @@ const hidden = `[...document.querySelectorAll('.vp-doc pre, .vp-doc table, html'
   .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
   .map(({ localName, textContent }) => localName + ': ' + textContent.trim().slice(0, 60))`;
 
+/** Run in the page: cells that are higher than their row, and words of tables that break in their middle. */
+const broken = `[...document.querySelectorAll('.vp-doc :is(td, th)')].flatMap((cell) => {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  const words = cell.scrollHeight > cell.clientHeight + 2 ? ['overflow: ' + cell.textContent.slice(0, 60)] : [];
+  while (texts.nextNode())
+    for (const { 0: word, index } of texts.currentNode.data.matchAll(/[\\p{L}\\d,.]{2,12}(?![\\p{L}\\d])/gu)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, index);
+      range.setEnd(texts.currentNode, index + word.length);
+      const lines = new Set([...range.getClientRects()].filter(({ width }) => width > 0).map(({ top }) => Math.round(top)));
+      if (lines.size > 1 && !texts.currentNode.parentElement.closest('a, code')) words.push(word + ': ' + cell.textContent.slice(0, 60));
+    }
+  return words;
+})`;
+
 test('every page of the site has a description of its own, and a picture', async () => {
   await using site = serveSite();
   const described = new Set<string>();
@@ -29,6 +44,23 @@ test('llms.txt of the site names pages that exist, as Markdown', async () => {
   const named = Array.from(list.matchAll(/\]\(https:\/\/[^/]*([^)]*)\)/g), ([, path = '']) => path);
   expect(named.length).toBeGreaterThan(80);
   for (const path of named) expect(await (await fetch(new URL(path, site.url))).text(), path).toStartWith('# ');
+});
+
+const openWide = browserForTests();
+
+describe('tabs', () => {
+  test('show the next block at an arrow key, and where the focus is', async () => {
+    await using site = serveSite();
+    const { page } = await openWide();
+    await page.goto(new URL(`${base}start/hono`, site.url).href, { waitUntil: 'networkidle' });
+    const group = page.locator('.vp-code-group').last();
+    await group.locator('input').first().focus();
+    await page.keyboard.press('ArrowRight');
+    expect(await group.locator('.active').textContent()).toContain('node server.ts');
+    const label = `document.querySelector('.vp-code-group input:focus + label')`;
+    const outline = await page.evaluate<string>(`getComputedStyle(${label}).outlineStyle`);
+    expect(outline).toBe('solid');
+  });
 });
 
 describe('pictures', () => {
@@ -56,6 +88,29 @@ describe('pictures', () => {
   });
 });
 
+test('the URL of a page with a slash at its end leads to the page', async () => {
+  await using site = serveSite();
+  const { page } = await openWide();
+  await page.goto(new URL(`${base}start/hono/#_5-call-it`, site.url).href);
+  await page.getByRole('heading', { name: 'Hono', level: 1 }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`${base}start/hono`);
+});
+
+test('no table of a wide page breaks a word, or draws a cell over the next row', async () => {
+  await using site = serveSite();
+  const { page } = await openWide({ javaScriptEnabled: false });
+  const found: Record<string, unknown> = {};
+  for (const path of sitePages) {
+    const url = new URL(path, site.url).href;
+    // By day, the tables of prose and of numbers, not those of the reference and of each issuer.
+    if (!isNight && (/reference|issuers/.test(path) || !(await (await fetch(url)).text()).includes('<table'))) continue;
+    await page.goto(url, { waitUntil: 'load' });
+    const words = await page.evaluate<readonly string[]>(broken);
+    if (words.length > 0) found[path] = words;
+  }
+  expect(found).toEqual({});
+});
+
 // Where a narrow page hides nothing, a wide one has more room.
 describe.each(isNight ? [390, 1280] : [390])('at %d pixels', (width) => {
   const open = browserForTests();
@@ -63,11 +118,11 @@ describe.each(isNight ? [390, 1280] : [390])('at %d pixels', (width) => {
   test('no page of the site hides a part of a block or of a table', async () => {
     expect(sitePages.length).toBeGreaterThan(70);
     await using site = serveSite();
-    // Scripts do not change the layout, and take half of the time. The page with a form has a test of its own.
+    // Scripts do not change the layout, and take half of the time. Style sheets do: they are loaded before the event. The page with a form has a test of its own.
     const { page } = await open({ viewport: { width, height: 800 }, javaScriptEnabled: false });
     const found: Record<string, unknown> = {};
     for (const path of sitePages) {
-      await page.goto(new URL(path, site.url).href, { waitUntil: 'domcontentloaded' });
+      await page.goto(new URL(path, site.url).href, { waitUntil: 'load' });
       const wide = await page.evaluate<readonly string[]>(hidden);
       if (wide.length > 0) found[path] = wide;
     }

@@ -18,6 +18,6 @@ export function serveSite() {
       const file = Bun.file(join(dist, name));
       if (name !== '' && (await file.exists())) return new Response(file);
     }
-    return new Response(null, { status: 404 });
+    return new Response(Bun.file(join(dist, '404.html')), { status: 404 });
   });
 }
