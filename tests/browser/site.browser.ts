@@ -118,7 +118,7 @@ describe.each(isNight ? [390, 1280] : [390])('at %d pixels', (width) => {
   test('no page of the site hides a part of a block or of a table', async () => {
     expect(sitePages.length).toBeGreaterThan(70);
     await using site = serveSite();
-    // Scripts do not change the layout, and take half of the time. Style sheets do: they are loaded before the event. The page with a form has a test of its own.
+    // Scripts do not change the layout, and take half of the time. The page with a form has a test of its own.
     const { page } = await open({ viewport: { width, height: 800 }, javaScriptEnabled: false });
     const found: Record<string, unknown> = {};
     for (const path of sitePages) {
