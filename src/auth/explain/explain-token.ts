@@ -9,13 +9,12 @@ import type { Authentication, CheckedOptions, GuardOptions, GuardRequest, Requir
 import { isJsonObject, isText, type Members } from '../values/json.ts';
 import { settingOf } from '../values/text.ts';
 import { describeChecks } from './checks/checks.ts';
-import { adviceFor, type Check, show } from './checks/explained.ts';
+import { adviceFor, type Check, doubtKind, show } from './checks/explained.ts';
 import { isBoundBy } from './checks/requirement-checks.ts';
 import { keyFaultOf, observe, type Seen, selectIssuer } from './observed.ts';
 import { decodePasted, membersOf } from './pasted.ts';
 import { expectedOf, findProof, type PastedProof, requestWith } from './pasted-proof.ts';
 import { type Explanation, type Unverified, withRender, withVerdicts } from './render.ts';
-import { signsOfIdToken } from './unchecked/suggestion.ts';
 import { explainUnchecked } from './unchecked/unchecked.ts';
 
 /** How a token is explained. */
@@ -147,14 +146,9 @@ const explainProofAlone = () =>
 
 /** Returns what may be wrong with a token that is accepted. */
 function doubtsAbout(claims: Members, result: Response | Authentication): readonly string[] {
-  const signs = signsOfIdToken(claims);
+  const doubt = doubtKind(claims);
   const grants = result instanceof Response || result.scopes.length > 0;
-  return [
-    ...(signs.length > 0
-      ? [`It looks like an ID token, because it has ${signs.join(', ')}: send an access token`]
-      : []),
-    ...(grants ? [] : ['It grants no scope']),
-  ];
+  return [...(doubt ? [`${doubt}: send an access token`] : []), ...(grants ? [] : ['It grants no scope'])];
 }
 
 /** Returns what a body names as its error. With `formatRejection`, a body can be anything. */

@@ -107,6 +107,10 @@ explains('a token without iss', { claims: { iss: undefined } }, [
 explains('what looks like an ID token', { claims: { nonce: 'n', at_hash: 'h', c_hash: 'h', s_hash: 'h' } }, [
   '200: Token is accepted. It looks like an ID token, because it has nonce, at_hash, c_hash, s_hash: send an access token',
 ]);
+explains('an ID token', { claims: { aud: 'my-client', nonce: 'n' } }, [
+  'audience my-client rejected: AUDIENCE is https://api.example.test/',
+  '401 invalid_token: the client must request a token for https://api.example.test/ (the parameter resource of RFC 8707, or audience). It looks like an ID token, because it has nonce: its audience is the client, not an API',
+]);
 explains(
   'a token that a terminal has cut',
   () => text(mintToken(issuer.url, { claims: { a: 'x'.repeat(4000) } }).slice(0, 4095)),
@@ -194,7 +198,7 @@ test('a reason that no check names is a row of its own', () => {
 });
 explains('a forged token', { key: rsaKey('stranger') }, [
   'signature by the key signing-key rejected: the signature matches no key with this kid',
-  '401 invalid_token: the token was changed, or another issuer signed it. Check ISSUER and JWKS_URI',
+  '401 invalid_token: the token was cut or changed, or another issuer signed it. Check ISSUER and JWKS_URI',
 ]);
 explains('a token of an unknown key', { header: { kid: 'new' } }, [
   'key new rejected: ISSUER is <issuer>, and it publishes the keys signing-key',

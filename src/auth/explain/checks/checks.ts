@@ -2,7 +2,7 @@ import { describeFault } from '../../keys/fetch/fault.ts';
 import { claimReader, findMalformed } from '../../token/claims.ts';
 import { otherKindClaim } from '../../token/kinds.ts';
 import type { FetchFault } from '../../types.ts';
-import { type Check, check, type Explained, joined, show, showTime } from './explained.ts';
+import { type Check, check, doubtKind, type Explained, joined, show, showTime } from './explained.ts';
 import { describeChange, describeHeader, hasOtherType, requestAudience } from './header-checks.ts';
 import { describeBinding, describeRequirements } from './requirement-checks.ts';
 
@@ -48,7 +48,8 @@ function describeKeys(explained: Explained): readonly Check[] {
     keys_unavailable: isOther ? trustIssuer(explained) : describeOutage(explained, issuer),
   };
   const signature = {
-    signature_invalid: describeChange(explained.text) ?? unless('the token was changed, or another issuer signed it'),
+    signature_invalid:
+      describeChange(explained.text) ?? unless('the token was cut or changed, or another issuer signed it'),
   };
   // A token without a kid is rejected before keys are looked for.
   const wanted =
@@ -108,8 +109,10 @@ function describeClaims(explained: Explained): readonly Check[] {
   const tolerance = nameOf('clockToleranceSeconds');
   const wanted = `${tolerance} is ${options.clockToleranceSeconds}`;
   const audience = show(claims.aud ?? claims[options.audienceClaim]);
-  const setAudience =
-    audience === 'none'
+  const doubt = doubtKind(claims);
+  const setAudience = doubt
+    ? `. ${doubt}: its audience is the client, not an API`
+    : audience === 'none'
       ? ''
       : `. If the token's audience identifies this API and no other, set ${nameOf('audience')} to it`;
   // A list of audiences that is empty is one too.

@@ -59,6 +59,12 @@ export function show(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** Names the claims that only ID tokens have: hashes of tokens, codes and states (OpenID Connect Core 1.0 §2). */
+export function doubtKind(claims: Members): string {
+  const signs = ['nonce', 'at_hash', 'c_hash', 's_hash'].filter((name) => name in claims);
+  return signs.length === 0 ? '' : `It looks like an ID token, because it has ${joined(signs)}`;
+}
+
 export const joined = (values: readonly string[]) => values.join(', ');
 
 export const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -5,7 +5,7 @@ import { canBeIssuer, isDiscoverable } from '../../options/issuers.ts';
 import type { Claims, GuardOptions } from '../../types.ts';
 import { isText, type Members } from '../../values/json.ts';
 import { isPlainWord, settingOf } from '../../values/text.ts';
-import { show } from '../checks/explained.ts';
+import { doubtKind, show } from '../checks/explained.ts';
 
 /*
  * The options that would accept a token, from what the token says. Nothing of it is verified, so every suggestion warns
@@ -88,10 +88,6 @@ const otherApiOf = (audience: string) => otherApis.find(([, form]) => form.test(
 /** Whether a value can stand in a list of settings and in quotes. */
 const isWritable = (value: unknown): value is string => isPlainWord(value) && !/[,']/.test(value);
 
-/** Returns the claims that only ID tokens have: hashes of tokens, codes and states (OpenID Connect Core 1.0 §2). */
-export const signsOfIdToken = (claims: Members) =>
-  ['nonce', 'at_hash', 'c_hash', 's_hash'].filter((name) => name in claims);
-
 /**
  * Returns options for tokens of this issuer, from the header and the claims of one. Whether they accept this very token
  * is decided in unchecked.ts.
@@ -141,14 +137,14 @@ const isExpired = ({ exp }: Members) => typeof exp === 'number' && exp * 1000 <=
 
 /** Returns what may be wrong with an audience: that of another API, or one that many tokens have. */
 function doubtAudience(claims: Members, audiences: readonly string[], audienceClaim: string | undefined) {
-  const signs = signsOfIdToken(claims).join(', ');
+  const doubt = doubtKind(claims);
   const others = audiences.flatMap((audience) => otherApiOf(audience) ?? []);
   const missing = 'The token has no aud';
   return [
     audiences.length === 0 && `No setting accepts the aud ${show(claims.aud)}: request a token for your API`,
     audiences.length > 1 && 'Keep only the audiences that identify your API and nothing else',
     ...others.map((api) => `The audience is that of ${api}: request a token for your API`),
-    signs !== '' && `It looks like an ID token, because it has ${signs}: its audience is the client, not an API`,
+    doubt !== '' && `${doubt}: its audience is the client, not an API`,
     audienceClaim !== undefined &&
       organizationClaims.includes(audienceClaim) &&
       `${missing}. ${audienceClaim} identifies an organization: every token for it is accepted`,

@@ -6,6 +6,7 @@ import { createHeaderReader } from '../../token/header.ts';
 import type { CheckedOptions, RefusalReason } from '../../types.ts';
 import { describeChecks } from '../checks/checks.ts';
 import { adviceFor, type Check, type Explained } from '../checks/explained.ts';
+import { describeChange } from '../checks/header-checks.ts';
 import type { decodePasted } from '../pasted.ts';
 import { type Explanation, withRender } from '../render.ts';
 import { type Suggestion, suggestOptions } from './suggestion.ts';
@@ -30,9 +31,10 @@ export function explainUnchecked(
   const nowSeconds = Date.now() / 1000;
   const checks = describeChecks({ ...decoded, options, requirements, nowSeconds, nameOf });
   const listed = checks.flatMap(({ name, has }) => (has === undefined ? [] : { name, has, ...unchecked }));
+  const change = describeChange(decoded.text);
   const end =
     suggestion === undefined
-      ? 'The text is not a signed JWT, so it does not show which settings would accept it'
+      ? `The text is not a signed JWT${change ? ` (${change})` : ''}, so it does not show which settings would accept it`
       : describeSuggestion(suggestion, checks, whyRejected(decoded, rules, nowSeconds));
   const advice = `Nothing was checked: ${nameOf('issuer')} and ${nameOf('audience')} are required. ${end}`;
   return withRender({ checks: listed, isAccepted: false, status: undefined, error: undefined, advice, suggestion });
