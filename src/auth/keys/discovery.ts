@@ -40,7 +40,7 @@ export function createKeySetSource(
   async function fetchFrom(url: string, signal: AbortSignal): Promise<FetchedKeys> {
     const keys = readKeySet(await fetchJson(fetch, url, 'key set', signal), url);
     // What is tried first anyway is followed by the metadata, whatever its response is.
-    if (url !== usual || !isUsualFirst) found = url;
+    found = url === usual && isUsualFirst ? undefined : url;
     return { url, keys };
   }
 

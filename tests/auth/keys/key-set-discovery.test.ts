@@ -97,6 +97,11 @@ const belowSlash: Readonly<Record<string, readonly Attempt[]>> = {
     [{ [USUAL]: keys }, [USUAL]],
     [{ [USUAL]: 302, [OPENID]: metadata({ issuer: `${ISSUER}/` }), [KEYS]: keys }, [USUAL, OPENID, KEYS]],
   ],
+  'forgets where metadata named the keys once the usual place has them': [
+    [{ [OPENID]: metadata({ issuer: `${ISSUER}/` }), [KEYS]: keys }, [USUAL, OPENID, KEYS]],
+    [{ ...usually, [USUAL]: keys }, [USUAL], true],
+    [{ ...usually, [USUAL]: keys }, [USUAL]],
+  ],
   'does not look for metadata while there is no connection': [[{ ...usually, [USUAL]: down }, [USUAL, 'network']]],
   ...Object.fromEntries(
     [404, 401, 403, 410, 503, 302, 'a page', {}, []].map((usual) => [
