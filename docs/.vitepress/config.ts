@@ -84,6 +84,7 @@ export default defineConfig({
     ['style', {}, readFileSync(join(import.meta.dirname, 'layout.css'), 'utf8')],
   ],
   markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify },
     config: configureMarkdown,
     codeTransformers: [{ line: keepIndent }],

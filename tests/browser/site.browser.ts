@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { browserForTests } from '../support/documentation-page.ts';
+import { browserForTests, faultsOf } from '../support/documentation-page.ts';
 import { isNight } from '../support/node-versions.ts';
 import { base, serveSite, sitePages } from '../support/site.ts';
 
@@ -94,6 +94,15 @@ test('the URL of a page with a slash at its end leads to the page', async () => 
   await page.goto(new URL(`${base}start/hono/#_5-call-it`, site.url).href);
   await page.getByRole('heading', { name: 'Hono', level: 1 }).waitFor();
   expect(new URL(page.url()).pathname).toBe(`${base}start/hono`);
+});
+
+test.each(['light', 'dark'] as const)('pages are accessible, and their text has contrast: %s', async (colorScheme) => {
+  await using site = serveSite();
+  const { page } = await openWide({ colorScheme });
+  for (const path of ['', 'start/hono', 'guides/errors', 'operations']) {
+    await page.goto(new URL(base + path, site.url).href, { waitUntil: 'networkidle' });
+    expect(await faultsOf(page, path, '.vp-doc')).toEqual([]);
+  }
 });
 
 test('no table of a wide page breaks a word, or draws a cell over the next row', async () => {
