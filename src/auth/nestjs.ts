@@ -19,7 +19,7 @@ const marks = () => sharedMap<object, Map<PropertyKey, Access>>('nestjs');
 const ofClass = Symbol('of the class');
 /** Where it is too: @ts-rest/nest and @orpc/nest make methods of one method, with its metadata. */
 const metadataKey = 'protected-api 1: access';
-type Metadata = Record<'getMetadata' | 'defineMetadata', (key: string, ...given: unknown[]) => Access | undefined>;
+type Metadata = Record<'getMetadata' | 'defineMetadata', (key: string, ...given: unknown[]) => unknown>;
 const metadata = Reflect as unknown as Metadata;
 
 /**
@@ -81,7 +81,7 @@ function mark(access: Access) {
     const ofTarget = marks().get(target) ?? new Map<PropertyKey, Access>();
     if (ofTarget.has(method)) throw new TypeError('Cannot decorate twice: use one of @Public() and @RequireToken()');
     marks().set(target, ofTarget.set(method, access));
-    if (descriptor) metadata.defineMetadata(metadataKey, access, descriptor.value);
+    if (descriptor) metadata.defineMetadata(metadataKey, { target, access }, descriptor.value);
   };
 }
 
@@ -99,8 +99,7 @@ export function Auth(options?: OptionalAuth): ParameterDecorator {
 
 /** Returns what decorators say about a method of a class, that of the method first. */
 function accessOf(type: { readonly prototype: object }, handler: { readonly name: string }): Access | undefined {
-  const own = metadata.getMetadata(metadataKey, handler);
-  if (own !== undefined) return own;
+  const carried = metadata.getMetadata(metadataKey, handler) as { target: object; access: Access } | undefined;
   const classes: (typeof type)[] = [];
   for (let each = type; each.prototype; each = Object.getPrototypeOf(each)) classes.push(each);
   const prototypes = classes.map(({ prototype }) => prototype);
@@ -108,17 +107,15 @@ function accessOf(type: { readonly prototype: object }, handler: { readonly name
   const [method] = methods.find(([, { value }]) => value === handler) ?? [handler.name.replace(/^bound /, '')];
   const declaring = prototypes.find((prototype) => Object.hasOwn(prototype, method));
   // What a decorator says about the method is kept by its name.
-  if (!declaring && prototypes.some((prototype) => marks().has(prototype)))
+  if (!declaring && !carried && prototypes.some((prototype) => marks().has(prototype)))
     throw new TypeError('Cannot check a call: a function of another name has replaced the method');
-  // A method that overrides a public one is not public itself, nor is a class that extends a public one.
-  const places: readonly (readonly [place: object, name: PropertyKey, canOpen: boolean])[] = [
-    ...prototypes.map((prototype) => [prototype, method, prototype === declaring] as const),
-    ...classes.map((each) => [each, ofClass, each === type] as const),
+  // A method that overrides a public one is not public itself, nor is a class that extends or borrows from a public one.
+  const said: readonly (readonly [access: Access | undefined, canOpen: boolean])[] = [
+    ...prototypes.map((each) => [marks().get(each)?.get(method), each === declaring] as const),
+    [carried?.access, carried?.target === (declaring ?? type.prototype)],
+    ...classes.map((each) => [marks().get(each)?.get(ofClass), each === type] as const),
   ];
-  return places.flatMap(([place, name, canOpen]) => {
-    const access = marks().get(place)?.get(name);
-    return access === undefined || (access === 'public' && !canOpen) ? [] : [access];
-  })[0];
+  return said.find(([access, canOpen]) => access !== undefined && (access !== 'public' || canOpen))?.[0];
 }
 
 const hints: Readonly<Record<string, string>> = {

@@ -527,3 +527,36 @@ test.each([
   } as unknown as ExecutionContext;
   await expect(tokenGuard(guard).canActivate(context)).rejects.toThrow(said);
 });
+
+describe('what decorators say about a method holds for their class, although another class has the same function', () => {
+  @Controller('own')
+  class Own {
+    @Get('open')
+    @Public()
+    open() {
+      return 'open';
+    }
+
+    @Get('closed')
+    @RequireToken({ scope: 'admin' })
+    closed() {
+      return 'ada';
+    }
+  }
+
+  /** As a mixin does: copies the methods. */
+  @Controller('borrowed')
+  class Borrowed {}
+  const methods = Object.getOwnPropertyDescriptors(Own.prototype);
+  Object.defineProperties(Borrowed.prototype, { open: methods.open, closed: methods.closed });
+  Public()(Borrowed.prototype, 'closed', methods.closed);
+
+  rowsOf(started([Own, Borrowed], tokenGuard(guard)), [
+    ['/own/open', undefined, 200],
+    ['/own/closed', undefined, 401, 'admin'],
+    ['/own/closed', 'admin', 200],
+    ['/borrowed/open', undefined, 401],
+    ['/borrowed/open', '', 200],
+    ['/borrowed/closed', undefined, 200],
+  ]);
+});
