@@ -64,7 +64,9 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   const { publicUrl, resource = publicUrl } = core?.options ?? {};
   if (!core || resource === undefined)
     throw mistake('the first argument must be a guard from createGuard(options), with publicUrl among its options');
-  const { tools, scope, origins, hosts, ...others } = checkMembers(action, optionRules, given, namesIn(Object(given)));
+  // Those of a class too, whose getters are not enumerable: a variable that is not set must not open the endpoint.
+  const namesGiven = Object.keys(optionRules).filter((name) => name in Object(given));
+  const { tools, scope, origins, hosts, ...others } = checkMembers(action, optionRules, given, namesGiven);
   const both = others.publicTools.find((name) => namesIn(tools).includes(name));
   if (both !== undefined) throw mistake(`the tool ${quote(both)} must not be in both tools and publicTools`);
   const alternativesOf = (required: FixedScope, of: string): Alternatives => {

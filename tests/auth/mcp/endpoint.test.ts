@@ -272,6 +272,7 @@ describe('protectMcp() and requireMcp() reject', () => {
     ['an unknown option', { tool: {} }, 'tool is not an option'],
     ['a misspelt option', { maxBodyByte: 1 }, 'Did you mean maxBodyBytes?'],
     ['an unset option', { scope: undefined }, 'scope must be'],
+    ['an unset option behind a getter', Object.defineProperty({}, 'scope', { get: () => undefined }), 'scope must be'],
     ['the scope of a tool that is unset', { tools: { add: undefined } }, 'the tool "add"'],
     ['an empty scope of a tool', { tools: { add: [] } }, 'the tool "add": scope is an empty list'],
     ['two scopes in one', { tools: { add: 'a b' } }, "Write ['a', 'b']"],
