@@ -109,7 +109,7 @@ function accessOf(type: { readonly prototype: object }, handler: { readonly name
   // What a decorator says about the method is kept by its name.
   if (!declaring && !carried && prototypes.some((prototype) => marks().has(prototype)))
     throw new TypeError('Cannot check a call: a function of another name has replaced the method');
-  // A method that overrides a public one is not public itself, nor is a class that extends or borrows from a public one.
+  // A method that overrides a public one is not public, nor is a class that extends or borrows from a public one.
   const said: readonly (readonly [access: Access | undefined, canOpen: boolean])[] = [
     ...prototypes.map((each) => [marks().get(each)?.get(method), each === declaring] as const),
     [carried?.access, carried?.target === (declaring ?? type.prototype)],
