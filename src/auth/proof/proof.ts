@@ -1,5 +1,5 @@
 import { Refusal, refuse } from '../refusals.ts';
-import type { CheckedOptions } from '../types.ts';
+import type { CheckedOptions, ReplayStore } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { promised } from '../values/promises.ts';
@@ -40,6 +40,7 @@ export function createProofVerifier(options: ProofVerifierOptions) {
   const maxAheadMs = nonces ? clockDifferenceMs : windowMs;
   const watch = createStoreWatch(options.onReplayStoreEvent);
   const proofs = new WeakMap<Presentation, Promise<Refusal | VerifiedProof>>();
+  const uses = new WeakMap<GoodProof, Promise<Refusal | undefined>>();
 
   async function verify(request: object, presented: Presentation, thumbprint: string) {
     // The Host header is never used.
@@ -56,17 +57,20 @@ export function createProofVerifier(options: ProofVerifierOptions) {
     // Hashed together, so that clients with equal `jti` values do not collide.
     const key = await sha256(`${proof.thumbprint}.${proof.claims.jti}`);
     const nextNonce = nonces && now() - issuedAtMs >= windowMs / 2 ? await nonces.issue() : undefined;
-    return { nextNonce, use: () => useOnce(request, presented, replayStore, () => use(proof, key, issuedAtMs)) };
+    const use = async () => {
+      // Again, because the clock may have been set or the process paused. Nothing is awaited until the proof is marked.
+      const ageMs = now() - issuedAtMs;
+      if (!isInWindow(ageMs)) return refuseTime(proof, issuedAtMs);
+      const lifetimeMs = Math.ceil(windowMs + clockDifferenceMs - ageMs);
+      return useOnce(request, presented, replayStore, () => mark(key, lifetimeMs, Math.floor(issuedAtMs)));
+    };
+    return { nextNonce, use: () => shareAccepted(uses, proof, use) };
   }
 
   /** A store of the application may return anything. */
-  async function use(proof: GoodProof, key: string, issuedAtMs: number): Promise<Refusal | undefined> {
-    // Again, because the clock may have been set or the process paused. Nothing is awaited until the proof is marked.
-    const ageMs = now() - issuedAtMs;
-    if (!isInWindow(ageMs)) return refuseTime(proof, issuedAtMs);
-    const lifetimeMs = Math.ceil(windowMs + clockDifferenceMs - ageMs);
+  async function mark(...marked: Parameters<ReplayStore['markUsed']>): Promise<Refusal | undefined> {
     try {
-      const isFirst = await promised(replayStore.markUsed(key, lifetimeMs, Math.floor(issuedAtMs)));
+      const isFirst = await promised(replayStore.markUsed(...marked));
       if (typeof isFirst !== 'boolean') throw new TypeError('markUsed must return a boolean');
       watch();
       return isFirst ? undefined : refuse('proof_replayed');

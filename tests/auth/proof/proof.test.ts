@@ -55,6 +55,22 @@ describe('createProofVerifier()', () => {
     expect(replayStore.state().entries).toBe(0);
   });
 
+  test('rejects a proof that is out of its own window when it is used, although a verifier with another has used it', async () => {
+    let laterMs = 0;
+    const common = { ...anyProof, publicUrl, replayStore: createMemoryReplayStore(), now: () => now() + laterMs };
+    const request = {};
+    const presented = { method: 'GET', url: target.url, token, proof: makeProof(target, {}) };
+    const verifiers = [300, 60].map((dpopProofMaxAgeSeconds) =>
+      createProofVerifier({ ...common, dpopProofMaxAgeSeconds }),
+    );
+    const [long, short] = verifiers.map((verify) => verify(request, { ...presented }, thumbprintOf(proofKey())));
+    expect(await useVerified(long ?? Promise.reject())).toBeUndefined();
+    await short;
+    laterMs = 61_000;
+    expect(await useVerified(short ?? Promise.reject())).toBe('proof_time');
+    expect(await useVerified(long ?? Promise.reject())).toBeUndefined();
+  });
+
   test('checks the time in the same turn in which it marks the proof', async () => {
     let turn = 0;
     const turns: number[] = [];
