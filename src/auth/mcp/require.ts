@@ -31,11 +31,13 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
     const request = requestOf(incoming);
     // What was sent, and what an application or a router has made of it.
     const paths = [request.url, String(incoming.url)].map(lenientPath);
+    // A public message is for the endpoint itself. What is below it may be anything, so it needs a token.
+    const whole = paths.includes(endpoint) ? {} : { optional: false };
     const result = await decide({
       request,
       isEndpoint: paths.some(isWithin),
       host: request.headers.get('host') ?? request.headers.get(':authority'),
-      check: (requirements) => authenticate(incoming, (checked) => guard.check(checked, requirements)),
+      check: (required) => authenticate(incoming, (checked) => guard.check(checked, { ...required, ...whole })),
       body: () => bodyOf(incoming),
       setHeader: (name, value) => response.setHeader(name, value),
     });

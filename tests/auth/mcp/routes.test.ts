@@ -108,6 +108,12 @@ const mounts: readonly (readonly [name: string, app: () => RequestListener, path
   ['a router that decodes paths', () => connect().use(protect).use(serveMcp), ['/%6dcp%2Fx', '//mcp/x']],
 ];
 
+test('requireMcp() requires a token for a public message below the endpoint', async () => {
+  const app = express().use(requireMcp(guardFor(), { publicTools: ['tool'] }), serveMcp);
+  expect(await requestTo(app, '/mcp')).toMatchObject({ status: 200 });
+  for (const path of ['/mcp/x', '/MCP/x', '/mcp.x']) expect(await requestTo(app, path)).toMatchObject({ status: 401 });
+});
+
 test.each(mounts)('requireMcp() before a mount of %s checks the paths below it', async (_, app, paths) => {
   const token = `Authorization: Bearer ${await issuer.token()}`;
   for (const path of paths) {
