@@ -32,6 +32,7 @@ describe('proxyOf()', () => {
       { HTTPS_PROXY: 'http://user:p@ss#secret@proxy.test:3128' },
       'proxy.test:3128',
     ],
+    ['a scheme within credentials without a host', { HTTPS_PROXY: 'http://user:a://secret' }, undefined],
     ['a user in a domain', { HTTPS_PROXY: 'http://DOMAIN\\user:secret@proxy.test:3128' }, 'proxy.test:3128'],
     ['an exception with a dot at its end', { ...all, NO_PROXY: 'issuer.example.test.' }, undefined],
     ['an exception for a bare IPv6 address', { ...all, NO_PROXY: 'FD00::1' }, undefined, 'https://[fd00::1]/'],

@@ -28,7 +28,7 @@ export function proxyOf(url: string, environment: Environment = readEnvironment(
   };
   if (proxy === undefined || isLoopbackHost(hostname) || exceptions.some(isExcepted)) return undefined;
   // What follows the credentials, which may have characters that end the host of a URL.
-  return parseUrl(`http://${proxy.replace(/^.*(?:@|:\/\/)/s, '')}`)?.host || undefined;
+  return parseUrl(`http://${proxy.replace(/^(?:[a-z\d+.-]+:\/\/)?(?:.*@)?/is, '')}`)?.host || undefined;
 }
 
 const variables = ['https_proxy', 'http_proxy', 'all_proxy', 'no_proxy'].flatMap((name) => [name, name.toUpperCase()]);
