@@ -188,6 +188,8 @@ test('explainToken() without issuer and audience suggests nothing for a token th
   for (const text of ['opaque', '', 'a.b.c', '{}'])
     expect(await explainToken(text, {})).toMatchObject({ suggestion: undefined, advice: expect.stringMatching('JWT') });
   const { advice } = await explainToken(tokenOf({}).split('.').slice(0, 2).join('.'), {});
-  expect(advice).toContain('The text is not a signed JWT (the token was cut: it has 2 of 3 parts), so it does not show');
+  expect(advice).toContain(
+    'The text is not a signed JWT (the token was cut: it has 2 of 3 parts), so it does not show',
+  );
   await expect(explainToken('x', { issuer: ISSUER } as GuardOptions)).rejects.toThrow('audience is required');
 });
