@@ -85,8 +85,9 @@ export async function pour(
   reads = true,
 ): Promise<number> {
   const socket = await open(port);
-  const { closed } = receive(socket);
-  if (!reads) socket.pause();
+  const closed = new Promise((done) => socket.once('close', done));
+  // Paused, it could read on a busy machine: a listener for data has asked for it.
+  if (reads) socket.resume();
   socket.write(toBytes(start));
   let sent = start.length;
   while (!socket.closed && sent < maxBytes) {
