@@ -17,7 +17,7 @@ type Access = CheckRequirements | 'public';
 /** By class, or by prototype and name of the method, because other decorators replace the method itself. */
 const marks = () => sharedMap<object, Map<PropertyKey, Access>>('nestjs');
 const ofClass = Symbol('of the class');
-/** Where it is too: @ts-rest/nest and @orpc/nest make methods of one method, with its metadata. */
+/** Also kept as metadata of the method, which @ts-rest/nest and @orpc/nest copy to the methods that they make of it. */
 const metadataKey = 'protected-api 1: access';
 type Metadata = Record<'getMetadata' | 'defineMetadata', (key: string, ...given: unknown[]) => unknown>;
 const metadata = Reflect as unknown as Metadata;

@@ -125,8 +125,8 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   /** The https URL at which clients reach the API. Challenges then name the URL of its metadata (RFC 9728 §5.1). */
   readonly publicUrl?: string | undefined;
   /**
-   * Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. With little staleness, it
-   * is refreshed up to `jwksTimeoutSeconds` earlier, so that no key expires while the issuer responds.
+   * Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. If `jwksMaxStaleSeconds` is
+   * small, it is refreshed up to `jwksTimeoutSeconds` earlier, so that no key expires while the issuer responds.
    */
   readonly jwksMaxAgeSeconds: number;
   /** How long keys stay trusted after `jwksMaxAgeSeconds` in an issuer outage: 0 to 1,000,000. Defaults to 86,400. */

@@ -111,7 +111,7 @@ function readKey(jwk: unknown, accepted: readonly Algorithm[]) {
   return {
     kid,
     algorithm,
-    /** Or how it is malformed or weak. */
+    /** The public members, or how the key is malformed or weak. */
     publicJwk,
     // What is not a string is no issuer.
     issuer: issuer === undefined || typeof issuer === 'string' ? issuer : '',

@@ -153,7 +153,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     // Counted from the start of the fetch, because a slow response may be as old as its request.
     this.fetchedAt = this.#attemptedAt;
     this.#expiresAt = this.fetchedAt + lifetimeMs;
-    // With little staleness, early enough to end before the keys expire.
+    // If the stale time is short, early enough to end before the keys expire.
     const dueMs = Math.min(this.#jittered(maxAgeMs), lifetimeMs - this.#timeoutMs);
     this.nextAttemptAt = this.fetchedAt + Math.max(dueMs, this.#cooldownMs());
     // What was given never changes.

@@ -64,7 +64,7 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   const { publicUrl, resource = publicUrl } = core?.options ?? {};
   if (!core || resource === undefined)
     throw mistake('the first argument must be a guard from createGuard(options), with publicUrl among its options');
-  // Those of a class too, whose getters are not enumerable: a variable that is not set must not open the endpoint.
+  // Getters of a class are not enumerable, but count: a variable that is not set must not open the endpoint.
   const namesGiven = Object.keys(optionRules).filter((name) => name in Object(given));
   const { tools, scope, origins, hosts, ...others } = checkMembers(action, optionRules, given, namesGiven);
   const both = others.publicTools.find((name) => namesIn(tools).includes(name));

@@ -9,7 +9,7 @@ import { challenge, isSilent, judged } from './mcp.ts';
 // Where MCP clients look for the metadata, and which resource they let them name.
 
 const isMetadata = ({ status, text }: Answer) => status === 200 && typeof parseObject(text)?.resource === 'string';
-/** A client looks further after a refusal, but not after an error or another document. */
+/** A client tries the next URL after a refusal, but not after an error or another document. */
 const form = (which: 0 | 1) =>
   finding('200 with the metadata as JSON, or 4xx', 1, async ({ url, read }) => {
     const answer = await read(metadataUrls(url).at(which) ?? metadataUrls(url)[0] ?? url);
@@ -47,7 +47,7 @@ export const mcpMetadataRows = requests(
   {
     'metadata-found': {
       sent: 'requests for the metadata at the path and the root form',
-      ...finding('the metadata at one of both', 2, async ({ url, read }) => {
+      ...finding('the metadata at one of the two URLs', 2, async ({ url, read }) => {
         const answers: Answer[] = [];
         for (const each of metadataUrls(url)) answers.push(await read(each));
         const silent = answers.find(isSilent);
@@ -64,14 +64,14 @@ export const mcpMetadataRows = requests(
       ...form(0),
       rule: 'RFC 9728 §3.1, §3.2',
       remedy:
-        'Answer 404 where there is nothing: clients of both TypeScript SDKs stop at a page, and at most errors of the server',
+        'Return 404 where there is nothing: clients of both TypeScript SDKs stop at a page, and at most errors of the server',
     },
     'metadata-root': {
       sent: 'a request for the metadata at the root form',
       ...form(1),
       rule: 'RFC 9728 §3.1, §3.2',
       remedy:
-        'Answer 404 where there is nothing: clients of both TypeScript SDKs stop at a page, and at most errors of the server',
+        'Return 404 where there is nothing: clients of both TypeScript SDKs stop at a page, and at most errors of the server',
     },
     'resource-sdk': {
       sent: 'a request for the metadata',

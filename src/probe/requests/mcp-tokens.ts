@@ -81,7 +81,7 @@ export const mcpTokenRows = requests(
       rule: 'MCP, authorization, scope challenge handling',
       skip: isScoped,
       remedy:
-        'Answer 403 with insufficient_scope and the scope: only then, TypeScript and Python SDKs ask the user for more',
+        'Return 403 with insufficient_scope and the scope: only then, TypeScript and Python SDKs ask the user for more',
       ownCode:
         'Read the name of the tool before the SDK does: an error that a tool returns is a 200, which ends the call',
     },

@@ -47,7 +47,7 @@ export const mcpRows = requests(
     'challenge-post': {
       sent: 'POST without a token',
       ...sending('401 with the scheme Bearer', { method: 'POST' }, isChallenged, challenge),
-      remedy: 'Answer 401 with WWW-Authenticate: all clients begin their login at it',
+      remedy: 'Return 401 with WWW-Authenticate: all clients begin their login at it',
     },
     'challenge-get': {
       sent: 'GET without a token',
@@ -68,14 +68,14 @@ export const mcpRows = requests(
     'bad-token': {
       sent: 'text that is not a token',
       ...sending('401', garbage, ({ status }) => status === 401),
-      remedy: 'Answer 401: clients of the TypeScript and Python SDKs log in again for it, and stop at 400, 403 or 500',
+      remedy: 'Return 401: clients of the TypeScript and Python SDKs log in again for it, and stop at 400, 403 or 500',
     },
     'expired-token': {
       sent: 'a token that has expired',
       ...sending('401', { token: at('exp', -3600)[0] ?? {} }, ({ status }) => status === 401),
       needs: 'issuer',
       remedy:
-        'Answer 401: for it, TypeScript SDKs refresh their token, and that of Python logs in. All stop at 400, 403 and 500',
+        'Return 401: for it, TypeScript SDKs refresh their token, and that of Python logs in. All stop at 400, 403 and 500',
     },
     stream: {
       sent: 'GET with a good token for an event stream',
@@ -90,7 +90,7 @@ export const mcpRows = requests(
       rule: 'MCP, Streamable HTTP',
       needs: 'token',
       remedy:
-        'Answer 405 if there is no stream: both TypeScript SDKs report an error for anything else, and VS Code tries on',
+        'Return 405 if there is no stream: both TypeScript SDKs report an error for anything else, and VS Code tries again',
     },
     origin: {
       sent: 'a good token from a page of an origin that nobody knows',
@@ -135,7 +135,7 @@ export const mcpRows = requests(
       ),
       rule: 'Fetch §4.8',
       level: 'should',
-      remedy: 'Answer preflights before the guard, or clients in a page, such as the Inspector, cannot connect',
+      remedy: 'Respond to preflights before the guard, or clients in a page, such as the Inspector, cannot connect',
     },
     exposed: {
       sent: 'no token, from a page',

@@ -60,7 +60,7 @@ export const responses = [
   ),
   ...requests(
     'manners',
-    { rule: 'RFC 9110 §9.3.2', needs: 'token', level: 'should', remedy: 'Answer HEAD as GET' },
+    { rule: 'RFC 9110 §9.3.2', needs: 'token', level: 'should', remedy: 'Respond to HEAD as to GET' },
     {
       head: {
         sent: 'HEAD with a good token',
