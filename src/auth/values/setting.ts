@@ -7,6 +7,7 @@ export function describeSetting(setting: string, value: unknown, wording: Wordin
   const { expected, fault, required, advice } = wording;
   if (!value) return required === undefined ? `${setting} must be ${expected}` : `${setting} is required: ${required}`;
   if (isQuoted(value)) return `${setting} must not begin and end with quotes: remove them`;
+  if (isJsonList(value)) return `${setting} must not be a JSON array: separate its members by commas`;
   const found = quote(isSecret ? '***' : String(value));
   return `${setting} ${fault ?? `must be ${expected}`}, got ${found}${advice === undefined ? '' : `. ${advice}`}`;
 }
@@ -14,9 +15,11 @@ export function describeSetting(setting: string, value: unknown, wording: Wordin
 /** Files for `docker run --env-file` keep quotes, which no setting can begin and end with. */
 const isQuoted = (value: unknown) => /^(["']).*\1$/s.test(String(value));
 
+const isJsonList = (value: unknown) => /^\[\s*".*\]$/s.test(String(value));
+
 /** Returns the value in a setting. A text that is not of its kind becomes a value that fails validation. */
 export function readSetting(kind: OptionKind, text: string): unknown {
-  if (isQuoted(text)) return null;
+  if (isQuoted(text) || isJsonList(text)) return null;
   switch (kind) {
     case 'integer':
       return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;

@@ -54,8 +54,17 @@ describe('optionsFromEnvironment()', () => {
       expect(problems[0]).toMatch(expected);
     });
 
-  test.each([`"${good.AUDIENCE}"`, `'${good.AUDIENCE}' `])('asks to remove the quotes of AUDIENCE=%s', (AUDIENCE) =>
-    expect(problemsOf({ ...good, AUDIENCE })).toEqual(['AUDIENCE must not begin and end with quotes: remove them']),
+  const quoted = 'must not begin and end with quotes: remove them';
+  const array = 'must not be a JSON array: separate its members by commas';
+  test.each([
+    ['AUDIENCE', `"${good.AUDIENCE}"`, quoted],
+    ['AUDIENCE', `'${good.AUDIENCE}' `, quoted],
+    ['AUDIENCE', `["${good.AUDIENCE}"]`, array],
+    ['AUDIENCE', `[\n  "${good.AUDIENCE}",\n  "https://b.example.com"\n]`, array],
+    ['ISSUER', `["${good.ISSUER}"]`, array],
+    ['SCOPE_PREFIX', '["a"]', array],
+  ])('says how to write %s=%s', (setting, value, fault) =>
+    expect(problemsOf({ ...good, [setting]: value })).toEqual([`${setting} ${fault}`]),
   );
 
   test('says in the words of settings how to accept all tenants', () => {
