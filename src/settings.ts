@@ -37,7 +37,7 @@ const host = () => text('a host name or an IP address', (value) => /^[\w.:-]+$/.
 /** The settings of the process, beside those of the guard. `docs/settings.md` is generated from the comments. */
 export const processRules = {
   /**
-   * Redis (6.2 or later) or Valkey in which several processes share the used DPoP proofs, such as
+   * URL of the Redis (6.2 or later) or Valkey in which several processes share the used DPoP proofs, such as
    * `redis://localhost:6379/0`. Without it, each process stores its own. Percent-encode the password.
    */
   redisUrl: {
@@ -59,11 +59,11 @@ export const processRules = {
    * than loopback is accepted only with the flag `--dev`.
    */
   host: host(),
-  /** Further request headers that pages of other origins may send, such as `traceparent,X-Request-Id`. */
+  /** More request headers that pages of other origins may send, such as `traceparent,X-Request-Id`. */
   corsAllowedHeaders: list('header names, separated by commas', (name) =>
     /^[\w-]+$/.test(String(name)) ? String(name) : undefined,
   ),
-  /** How long an idle connection stays open: 10 to 255. Must be longer than in the proxy in front. Defaults to 75. */
+  /** How long an idle connection stays open: 10 to 255. Set it higher than in the proxy in front. Defaults to 75. */
   idleTimeoutSeconds: withDefault(integer(10, 255), 75),
   /** Lets several processes share the port, one per core. Defaults to false. */
   reusePort: boolean(false),

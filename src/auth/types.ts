@@ -31,9 +31,9 @@ export type DpopMode = 'off' | 'on' | 'required';
 export interface GuardOptions<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>>
   extends Optional<OptionValues<Schema, Accepted>> {
   /**
-   * The `iss` of your tokens, such as `https://tenant.example.com/`. Compared exactly. A list accepts the tokens of
-   * several authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed
-   * for loopback hosts, or with `jwksAllowHttp`. With `jwksUri` or `keys`, an issuer is only a name, such as
+   * The `iss` of your tokens, such as `https://tenant.example.com/`. It is compared exactly. A list accepts the tokens
+   * of several issuers. An issuer is an https URL without query, fragment, credentials or braces; http is allowed for
+   * loopback hosts, or with `jwksAllowHttp`. With `jwksUri` or `keys`, an issuer can be any name, such as
    * `stytch.com/PROJECT_ID` or `http://adfs.example.com/adfs/services/trust`: printable ASCII without spaces, quotes or
    * backslashes, at most 512 characters. An issuer of Microsoft Entra with `{tenantid}` in place of the tenant stands
    * for all tenants: list yours in `requiredClaims`, as `tid`. In code, a member of a list can be an object with
@@ -71,22 +71,22 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly algorithms: readonly (Algorithm | 'Ed25519')[];
   /** `jwt`, or `at+jwt`: only tokens whose `typ` says that they are access tokens (RFC 9068 §4). Defaults to jwt. */
   readonly tokenType: TokenType;
-  /** Claims with scopes: the first that a token has counts. `/a/b` is a JSON Pointer (RFC 6901). Defaults to scope. */
+  /** Claims that can list scopes. The first that a token has is used. `/a/b` is a JSON Pointer. Defaults to scope. */
   readonly scopeClaim: readonly string[];
   /**
-   * Rejects a token that grants no scope at all, on every route: where one identifier names both an application and its
-   * API, as with Microsoft Entra ID, it rejects ID tokens and applications without a permission. Defaults to false.
+   * Rejects a token that grants no scope, on every route. Where one identifier names both an application and its API,
+   * as in Microsoft Entra ID, this rejects ID tokens, and applications without a permission. Defaults to false.
    */
   readonly requireScope: boolean;
-  /** Removed from scopes; others are ignored. Challenges name scopes with it, or with `scopeRequestPrefix` if set. */
+  /** A prefix that is removed from the scopes of tokens. Scopes without it are ignored. */
   readonly scopePrefix?: string | undefined;
   /**
-   * Added to scopes where clients learn which to request: in challenges, metadata and OpenAPI documents. Tokens of
-   * Microsoft Entra contain `read`, but clients request `api://APPLICATION_ID/read`. Defaults to `scopePrefix`.
+   * A prefix that is added to the scopes in challenges, metadata and OpenAPI documents. Tokens of Microsoft Entra
+   * contain `read`, but clients request `api://APPLICATION_ID/read`. Defaults to `scopePrefix`.
    */
   readonly scopeRequestPrefix?: string | undefined;
   /**
-   * The narrower scopes that a broader scope grants, transitively. Names are without the prefix.
+   * The narrower scopes that a broader scope grants, transitively. Names have no `scopePrefix`.
    * @example { admin: ['read:messages', 'write:messages'] }
    */
   readonly scopeImplies: Readonly<Record<string, readonly string[]>>;
@@ -114,12 +114,15 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * Ed25519). Defaults to ES256, ES384, RS256, PS256, EdDSA.
    */
   readonly dpopAlgorithms: readonly (ProofAlgorithm | 'Ed25519')[];
-  /** How far a proof's `iat` may be from now, either way: 10 to 300. Used ones are kept 30 s longer. Defaults to 60. */
+  /**
+   * How far a proof's `iat` may be from now, either way: 10 to 300. Used proofs are kept for 30 seconds longer.
+   * Defaults to 60.
+   */
   readonly dpopProofMaxAgeSeconds: number;
   /**
    * A secret of at least 32 characters, the same in all processes, or two while it is replaced. The server then gives
-   * out nonces, which proofs must contain (RFC 9449 §9), each valid for `dpopProofMaxAgeSeconds`. Its time counts in
-   * place of `iat`, so the clock of a client may be wrong.
+   * out nonces, which proofs must contain (RFC 9449 §9), each valid for `dpopProofMaxAgeSeconds`. The guard checks the
+   * time of the nonce instead of `iat`, so the clock of a client may be wrong.
    */
   readonly dpopNonceSecret?: string | readonly string[] | undefined;
   /** The https URL at which clients reach the API. Challenges then name the URL of its metadata (RFC 9728 §5.1). */
@@ -132,22 +135,21 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   /** How long keys stay trusted after `jwksMaxAgeSeconds` in an issuer outage: 0 to 1,000,000. Defaults to 86,400. */
   readonly jwksMaxStaleSeconds: number;
   /**
-   * Minimum time from the start of a fetch for an unknown `kid`, or of a failed fetch, to the next that a client can
-   * cause: 1 to 3,600, and at most `jwksMaxAgeSeconds` + `jwksMaxStaleSeconds`, after which keys expire. The first
-   * fetch and refreshes count only if they fail. Until the first success, retries start after 1, 2, 4, … seconds, up to
-   * this time. Defaults to 30.
+   * Minimum time from the start of a fetch for an unknown `kid`, or of a failed fetch, to the next fetch that a client
+   * can cause: 1 to 3,600, and at most `jwksMaxAgeSeconds` + `jwksMaxStaleSeconds`, after which keys expire. Until the
+   * first success, retries start after 1, 2, 4, … seconds, up to this time. Defaults to 30.
    */
   readonly jwksCooldownSeconds: number;
-  /** Limit of a fetch, body included, and of calling `isRevoked`, `introspect` or `issuer`: 1 to 60. Defaults to 5. */
+  /** Time limit of a fetch with its body, and of `isRevoked`, `introspect` and `issuer`: 1 to 60. Defaults to 5. */
   readonly jwksTimeoutSeconds: number;
   /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
   readonly clockToleranceSeconds: number;
   /**
-   * How far `iat` of a token, which it must then have, may be from now, either way: 1 to 31,536,000, plus
-   * `clockToleranceSeconds`. By default, a token is accepted until it expires, however old it is.
+   * How far a token's `iat` may be from now, either way: 1 to 31,536,000, plus `clockToleranceSeconds`. A token without
+   * `iat` is then rejected. By default, a token is accepted until it expires, however old it is.
    */
   readonly maxTokenAgeSeconds?: number | undefined;
-  /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
+  /** How many verified tokens are cached, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
   readonly tokenCacheSize: number;
   /**
    * The name of the header in which a proxy sends the client's certificate: `Client-Cert` (RFC 9440), or one with
@@ -159,19 +161,18 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly clientCertificate?: ClientCertificate | string | undefined;
   /**
-   * The authorization servers that the metadata name (RFC 9728), such as a proxy that registers clients for the issuer.
-   * Issuers that are only names, or that a function looks up, are never listed. Defaults to the issuers.
+   * The authorization servers in the metadata (RFC 9728), such as a proxy that registers clients for the issuer.
+   * Defaults to the issuers, without those that are not URLs or that a function looks up.
    */
   readonly authorizationServers?: readonly string[] | undefined;
   /**
-   * The identifier of the protected resource (RFC 9728), with the origin of `publicUrl`, its default, and perhaps a
-   * query. Clients get it in canonical form (RFC 3986 §6.2.2). `aud` is compared with `audience` only.
+   * The identifier of the protected resource (RFC 9728). It must have the origin of `publicUrl`, its default, and can
+   * have a query. Clients get it in canonical form (RFC 3986 §6.2.2). `aud` is compared with `audience` only.
    */
   readonly resource?: string | undefined;
   /**
-   * A JWK Set to use instead of fetching one, for a single issuer. Excludes `jwksUri`. In a list of issuers, each can
-   * have its own. Each key needs the `kid` of the tokens that it verifies. A public key in PEM becomes a JWK Set with
-   * jose:
+   * A JWK Set to use instead of fetching one, for a single issuer without `jwksUri`. In a list of issuers, each can
+   * have its own. Each key needs the `kid` of the tokens that it verifies. To convert a public key in PEM with jose:
    * @example
    * import { exportJWK, importSPKI } from 'jose';
    *
@@ -194,9 +195,9 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly isRevoked?: IsRevoked<Accepted> | undefined;
   /**
    * Called for each request with a token that is not a JWT: returns what an introspection endpoint responds (RFC 7662),
-   * or what a verifier of the application knows. Nothing is cached. The token is rejected unless `active` is `true`;
-   * then the object is checked like the claims of a JWT. `iss` may be missing if there is a single issuer; with
-   * several, the guard trusts it. The function of one issuer is for that issuer only: another `iss` is rejected. If it
+   * or what your own look-up found. Nothing is cached. The token is rejected unless `active` is `true`; then the object
+   * is checked like the claims of a JWT. `iss` may be missing if there is a single issuer. With several, the guard
+   * trusts the `iss` of the object. If the function belongs to one issuer of a list, another `iss` is rejected. If it
    * throws, returns no object or takes longer than `jwksTimeoutSeconds`, which aborts `signal`, the client gets a 503.
    * Text over 8,192 characters, or with characters that no token has (RFC 6750 §2.1), is rejected without a call.
    */
@@ -214,16 +215,16 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
     | undefined;
   /** Called when keys were fetched, could not be fetched, or expired. Its exceptions are ignored. */
   readonly onKeySetEvent?: ((event: KeySetEvent) => unknown) | undefined;
-  /** Called when the use of proofs becomes unknown, and known again. Exceptions are ignored. Defaults to a warning. */
+  /** Called when the replay store fails, and when it works again. Exceptions are ignored. Defaults to a warning. */
   readonly onReplayStoreEvent?: ((event: ReplayStoreEvent) => unknown) | undefined;
   /**
    * Returns any of `status`, `body` and `contentType` for a rejection. Called once for each reason when the guard is
-   * created. Challenge and `Retry-After` stay. By default, the body has `error` and `error_description`.
+   * created. The challenge and `Retry-After` stay the same. By default, the body has `error` and `error_description`.
    */
   readonly formatRejection?: ((refusal: RefusalDescription) => RejectionFormat) | undefined;
   /**
-   * Headers to add to every rejection, such as those of CORS. They do not replace its media type, challenge and
-   * `Cache-Control`. `content-length` and connection-specific ones, such as `transfer-encoding`, are not allowed.
+   * Headers to add to every rejection, such as those of CORS. They do not replace the rejection's media type, challenge
+   * and `Cache-Control`. `content-length` and headers of the connection, such as `transfer-encoding`, are not allowed.
    */
   readonly errorHeaders?: Readonly<Record<string, string>> | undefined;
   /** Fetches key sets and metadata, for proxies and tests. Defaults to the global `fetch`. */
@@ -253,9 +254,8 @@ export interface IssuerOptions extends Optional<Pick<GuardOptions, OwnName>> {
 /**
  * Returns the options of the issuer with this identifier, or undefined or null if its tokens are not accepted. Anyone
  * can choose `iss`, which comes from an unverified token: look it up, and never build a URL from it. It has the form of
- * an issuer and at most 512 characters. The object must name this very `iss`. If it is not valid, or the function
- * throws, its promise is rejected or takes longer than `jwksTimeoutSeconds`, which aborts `signal`, the client gets a
- * 503.
+ * an issuer and at most 512 characters. The object must have the same `issuer`. If it is not valid, or the function
+ * throws, rejects or takes longer than `jwksTimeoutSeconds`, which aborts `signal`, the client gets a 503.
  *
  * Requests with the same issuer share one call. At most 100 calls are pending, apart from those about issuers that are
  * kept: the 1,000 used last, each with its keys. They are looked up again after `jwksMaxAgeSeconds` and by `reload()`,
