@@ -61,6 +61,19 @@ describe('tabs', () => {
     const outline = await page.evaluate<string>(`getComputedStyle(${label}).outlineStyle`);
     expect(outline).toBe('solid');
   });
+
+  test.each([
+    ['on paper', { javaScriptEnabled: true }, 'print'],
+    ['without scripts', { javaScriptEnabled: false }, 'screen'],
+  ] as const)('show all blocks and no button %s', async (_, options, media) => {
+    await using site = serveSite();
+    const { page } = await openWide(options);
+    await page.emulateMedia({ media });
+    await page.goto(new URL(`${base}start/hono`, site.url).href);
+    const blocks = await page.locator('.vp-code-group pre').all();
+    expect(await Promise.all(blocks.map((block) => block.isVisible()))).not.toContain(false);
+    expect(await page.locator('.vp-doc button:visible').count()).toBe(0);
+  });
 });
 
 describe('pictures', () => {
