@@ -123,6 +123,6 @@ export function llmsText(base: string, listed = sections): string {
     });
     return links.length > 0 ? [`## ${title}\n\n${links.join('')}`] : [];
   });
-  const first = `Begin with the [${titleOf('quick-reference')}](${base}quick-reference.md): the smallest right use of each door.`;
+  const first = `Begin with the [${titleOf('quick-reference')}](${base}quick-reference.md): the shortest correct code for each server.`;
   return `# Protected API\n\n> ${slogan}\n\n${first}\n\n${lists.join('\n')}`;
 }
