@@ -41,12 +41,20 @@ test('Deno names a setting that is required and that it may not read', async () 
   expect(stderr).toContain('Requires env access to "ISSUER"');
 });
 
-test('the command explain on Deno says that it may not read its settings, and suggests some for the token', async () => {
+test.each([
+  [
+    'neither setting',
+    '',
+    `ISSUER=${issuer}`,
+    'Cannot read ISSUER and AUDIENCE, so they count as unset: add --allow-env\n',
+  ],
+  ['one setting', '--allow-env=ISSUER', '', 'Cannot read AUDIENCE: add --allow-env\n'],
+])('the command explain on Deno says that it may read %s', async (_name, permission, printed, warning) => {
   const file = { 'command.mjs': await bundle(join(import.meta.dir, '../../src/auth/command.ts'), 'node') };
-  const command = 'echo $TOKEN | deno run --no-prompt command.mjs explain';
+  const command = `echo $TOKEN | deno run --no-prompt ${permission} command.mjs explain`;
   const { status, stdout, stderr } = await runToEnd(['sh', '-c', command], environment, file);
-  expect(stderr).toBe('Cannot read ISSUER and AUDIENCE, so they count as unset: add --allow-env\n');
-  expect(stdout).toContain(`ISSUER=${issuer}`);
+  expect(stderr).toBe(warning);
+  expect(stdout).toContain(printed);
   expect(status).toBe(1);
 });
 

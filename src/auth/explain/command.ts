@@ -12,7 +12,8 @@ with 0 if a request with the token gets a 200, otherwise with 1.
 
 The guard's options are read from environment variables: ISSUER, AUDIENCE and
 the others that optionsFromEnvironment() reads, such as SCOPE_CLAIM. Without
-ISSUER and AUDIENCE, it prints the settings that would accept the token.
+ISSUER and AUDIENCE, it prints the settings that would accept the token, or why
+none does.
 `;
 
 const pasteHint = `Paste a token, then press Enter and Ctrl-D. In a browser:
@@ -35,14 +36,18 @@ function readFlags(args: readonly string[]) {
 export async function run(args: readonly string[], readInput: () => Promise<string>): Promise<void> {
   const { scope, help } = readFlags(args);
   if (help) return void process.stdout.write(usage);
-  const mayRead = mayReadVariable('ISSUER') && mayReadVariable('AUDIENCE');
-  if (!mayRead) process.stderr.write('Cannot read ISSUER and AUDIENCE, so they count as unset: add --allow-env\n');
+  const unreadable = ['ISSUER', 'AUDIENCE'].filter((name) => !mayReadVariable(name));
+  if (unreadable.length === 1) throw new TypeError(`Cannot read ${unreadable}: add --allow-env`);
+  if (unreadable.length > 1)
+    process.stderr.write('Cannot read ISSUER and AUDIENCE, so they count as unset: add --allow-env\n');
   // Without them, the token is asked for what they would be.
-  const isSet = mayRead && (process.env.ISSUER || process.env.AUDIENCE);
+  const isSet = unreadable.length === 0 && (process.env.ISSUER || process.env.AUDIENCE);
   const options = isSet ? optionsFromEnvironment(process.env) : {};
   if (process.stdin.isTTY) process.stderr.write(pasteHint);
   const requirements = scope && { scope };
-  const explanation = await explainToken(await readInput(), options, { words: 'settings', requirements });
+  const input = await readInput();
+  if (input.trim() === '') throw new TypeError('Cannot explain a token: standard input is empty');
+  const explanation = await explainToken(input, options, { words: 'settings', requirements });
   const isPlain = mayReadVariable('NO_COLOR') && process.env.NO_COLOR;
   process.stdout.write(explanation.render(process.stdout.isTTY && !isPlain));
   process.exitCode = explanation.status === 200 ? 0 : 1;

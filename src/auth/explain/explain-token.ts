@@ -36,9 +36,10 @@ type UnfinishedOptions = Omit<GuardOptions, 'issuer' | 'audience'> & {
  * request with the token; the checks only describe the token. Fetches keys, calls `issuer` if that is a function, and
  * `introspect` for a token that is not a JWT. Does NOT call other functions of the application, such as `isRevoked`,
  * and does NOT check a certificate. A proof is checked as of now, and not marked as used. Without `issuer` and
- * `audience`, nothing is checked: what the token says is listed, with the options that would accept it.
- * @param text the token itself, an Authorization header, or the JSON response of a token endpoint; with a proof, both
- * header lines, or a curl command with both
+ * `audience`, only what no issuer and audience can change is checked. What the token says is listed, with the options
+ * that would accept it.
+ * @param text the token itself, an Authorization header, the JSON response of a token endpoint, or a text that has one
+ * of them, such as a curl command; with a proof, both header lines, or a curl command with both
  * @throws {TypeError} an option or a requirement is not valid
  */
 export async function explainToken(
@@ -81,13 +82,13 @@ export async function explainToken(
       : undefined;
   const explained = { isAccepted, checks: withVerdicts(checks, reason, unverified), suggestion: undefined };
   if (!(result instanceof Response) || !reason) {
-    const advice = ['Token is accepted', ...doubtsAbout(claims, result)].join('. ');
+    const advice = ['Token is accepted', ...doubtsAbout(claims, result)].join('. ') + decoded.aside;
     return withRender({ ...explained, status: 200, error: undefined, advice });
   }
   const advice = adviceFor(checks, reason) || refusals[reason].description;
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : adviseUnverified(checks, unverified);
   const error = errorIn(await result.text()) ?? refusals[reason].error;
-  return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere });
+  return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere + decoded.aside });
 }
 
 /** Decides about a request as of now, and if its proof is too old, also as of when that was made. */

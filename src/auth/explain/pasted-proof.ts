@@ -3,7 +3,7 @@ import { refusals } from '../refusals.ts';
 import type { CheckedOptions, GuardRequest, RefusalReason, Scheme } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
-import { membersOf } from './pasted.ts';
+import { authorization, headerIn, membersOf } from './pasted.ts';
 
 /*
  * Finds a DPoP proof beside the token in pasted text: two header lines, a request, or a curl command.
@@ -22,18 +22,11 @@ export interface PastedProof {
   readonly url: string;
 }
 
-/** Returns the header with this name in pasted text. A terminal may have broken its line. */
-function headerIn(text: string, name: string, value: string): readonly string[] {
-  const broken = String.raw`(?:[ \t]*[\r\n]+[ \t]*[\w.-]+(?![\w.-]|[ \t]*[:'"]))*`;
-  const [, ...groups] = new RegExp(`(?:^|[\\s'"])${name}[ \\t]*:[ \\t]*${value}${broken})`, 'i').exec(text) ?? [];
-  return groups.map((group) => group.replace(/\s+/g, ''));
-}
-
 /** Returns the proof in pasted text, and the text of the token beside it; undefined if there is no proof. */
 export function findProof(pasted: string): { readonly proof: PastedProof; readonly token: string } | undefined {
   const [text] = headerIn(pasted, 'dpop', String.raw`([\w.,-]+`);
   if (text === undefined) return undefined;
-  const [scheme = 'DPoP', token = ''] = headerIn(pasted, 'authorization', String.raw`(bearer|dpop)[ \t]+([\w.~+/=-]+`);
+  const [scheme = 'DPoP', token = ''] = headerIn(pasted, 'authorization', authorization);
   const [header, claims] = text
     .split('.')
     .map((part) => membersOf(() => parseJsonObject(base64url.decode(part)) ?? {}));

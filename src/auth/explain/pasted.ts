@@ -4,19 +4,43 @@ import { ifPossible } from '../values/faults.ts';
 import { type Members, withoutNulls } from '../values/json.ts';
 
 /**
- * Extracts the token from pasted text: a token, an Authorization header, alone or in a command, or the JSON response of
- * a token endpoint. Line breaks that a terminal inserted are removed.
+ * Extracts the token from pasted text: a token, an Authorization header, alone or in a command, the JSON response of a
+ * token endpoint, or another text that has a JWT or `access_token=`. Line breaks that a terminal inserted are removed.
  */
-function findToken(text: string): string {
-  const pasted = text.trim();
+function findToken(text: string): { readonly token: string; readonly isAmongText?: boolean } {
+  const trimmed = text.trim();
+  // The shell zsh prints % behind output without a line feed.
+  const pasted = trimmed.endsWith('%') ? trimmed.slice(0, -1).trimEnd() : trimmed;
   const inJson = accessTokenIn(withoutLineBreaks(pasted));
-  if (inJson !== undefined) return inJson;
-  const [start = '', quote = ''] = /^(?:-H(?:\s+|(?=['"]))|[<>]\s*)?(['"]?)/.exec(pasted) ?? [];
+  if (inJson !== undefined) return { token: inJson };
+  const [start = '', quote = ''] = /^(?:-H(?:\s+|(?=['"]))|[<>]\s+)?(['"]?)/.exec(pasted) ?? [];
   const unquoted = pasted.slice(start.length, quote !== '' && pasted.endsWith(quote) ? -1 : undefined);
   // A word alone is a token, as it is in a request. So are quotes behind the scheme.
-  return withoutLineBreaks(
-    unquoted.replace(/^(?:authorization\s*:\s*(?:bearer|dpop)(?:\s+|$)|(?:bearer|dpop)\s+)/i, ''),
-  );
+  const sent = unquoted.replace(/^(?:authorization\s*:\s*(?:bearer|dpop)(?:\s+|$)|(?:bearer|dpop)\s+)/i, '');
+  const token = withoutLineBreaks(sent);
+  if (/^[\w.~+/-]+=*$/.test(token)) return { token };
+  const [, inHeader] = headerIn(pasted, 'authorization', authorization);
+  if (inHeader !== undefined) return { token: inHeader };
+  const among = sent === unquoted ? tokenAmong(pasted) : undefined;
+  return among === undefined ? { token } : { token: among, isAmongText: true };
+}
+
+/** Returns the access token in a URL, a cookie, or another text; of ID tokens and refresh tokens none. */
+function tokenAmong(text: string): string | undefined {
+  const [, named] = /access_token=([\w.~+/-]+)/.exec(text) ?? [];
+  if (named !== undefined || /\b(?:id|refresh)_token/.test(text)) return named;
+  return /(?<=^|[^\w.-]|%20)eyJ[\w-]{10,}(?:\.[\w-]*){2,4}(?![\w.-])/.exec(text)?.[0];
+}
+
+/** The scheme of an Authorization header, and its token. */
+export const authorization = String.raw`(bearer|dpop)[ \t]+([\w.~+/=-]+`;
+
+/** Returns the header with this name in pasted text, if nothing is behind it. A terminal may have broken its line. */
+export function headerIn(text: string, name: string, value: string): readonly string[] {
+  const broken = String.raw`(?:[ \t]*[\r\n]+[ \t]*[\w.-]+(?![\w.-]|[ \t]*[:'"]))*`;
+  const end = '(?=[ \\t]*(?:[\'"`\\r\\n]|$))';
+  const [, ...groups] = new RegExp(`(?:^|[\\s'"])${name}[ \\t]*:[ \\t]*${value}${broken})${end}`, 'i').exec(text) ?? [];
+  return groups.map((group) => group.replace(/\s+/g, ''));
 }
 
 /** Returns the first access token in the JSON that a text has, perhaps behind the headers of a response. */
@@ -37,14 +61,20 @@ const withoutLineBreaks = (text: string) =>
     .map((line) => line.trim())
     .join('');
 
-/** Returns the token in pasted text, with its header and claims, which are empty if they cannot be decoded. */
+/**
+ * Returns the token in pasted text, with its header and claims, which are empty if they cannot be decoded, and a
+ * sentence if other text was left out.
+ */
 export function decodePasted(pasted: string) {
   // Other characters are allowed neither in a header nor in a token.
-  const text = findToken(pasted).replace(/[^\x20-\x7e\t]/g, '?');
+  const { token, isAmongText = false } = findToken(pasted);
+  const text = token.replace(/[^\x20-\x7e\t]/g, '?');
+  const aside = isAmongText ? '. Only the token in the text was read: send it as Authorization: Bearer TOKEN' : '';
   // The guard does not decode a longer token either. Its JSON may be nested too deeply to print.
-  if (text.length > maxTokenLength) return { text, header: {}, claims: {} };
+  if (text.length > maxTokenLength) return { text, aside, header: {}, claims: {} };
   return {
     text,
+    aside,
     header: membersOf(() => decodeProtectedHeader(text)),
     claims: membersOf(() => withoutNulls(decodeJwt(text))),
   };

@@ -22,7 +22,7 @@ export interface Explanation {
   readonly checks: readonly ExplainedCheck[];
   /** Whether routes that require only a token accept it. */
   readonly isAccepted: boolean;
-  /** Status of the response to a request with this token and these requirements; undefined if nothing was checked. */
+  /** Status of the response to a request with this token; undefined if the missing issuer and audience decide. */
   readonly status: number | undefined;
   /** The error that its body names, as `error` or as `code`; undefined if the status is 200. */
   readonly error: string | undefined;

@@ -45,3 +45,16 @@ test.each([
   for (const part of [...forms, 'trust whoever issued this token']) expect(stdout).toContain(part);
   expect(stdout).not.toContain(token.slice(-20));
 });
+
+test.each([
+  ['protected-api explain', [command, 'explain']],
+  ['the service', [join(import.meta.dir, '../../../src/index.ts'), '--explain']],
+])('%s says that it got no token', async (_, args) => {
+  const script = ['/bin/sh', '-c', 'echo | exec "$@"', 'sh', process.execPath, ...args];
+  for (const ISSUER of ['', 'https://issuer.example.test/'])
+    expect(await runToEnd(script, { ISSUER, AUDIENCE: ISSUER })).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'Cannot explain a token: standard input is empty\n',
+    });
+});

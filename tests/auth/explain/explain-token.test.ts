@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain.ts';
-import type { GuardOptions, Requirements } from '../../../src/auth/guard.ts';
+import type { Algorithm, GuardOptions, Requirements } from '../../../src/auth/guard.ts';
 import type { Members } from '../../../src/auth/values/json.ts';
 import { ISSUER, offline, tokenOf } from '../../support/checked.ts';
 import { AUDIENCE, nowSeconds, SIGNING_KID, type TokenOverrides } from '../../support/mint.ts';
@@ -17,8 +17,53 @@ test.each<[name: string, paste: (token: string) => string]>([
   ['a response with escapes', (token) => `{"scope":"a\\/b","access_token":"${token.replace('.', '\\u002e')}"}`],
   ['a response with its headers', (token) => `HTTP/2 200\n\n${JSON.stringify({ access_token: token })}\n`],
   ['that response with the line breaks of a terminal', (token) => wrapped(JSON.stringify({ access_token: token }))],
+  ['the output that zsh shows', (token) => `${wrapped(token)}%\n`],
+  [
+    'a curl command',
+    (token) => `curl https://a.test/ \\\n  -H 'accept: */*' \\\n  -H 'authorization: Bearer ${token}' -v`,
+  ],
+  ['a request', (token) => `GET / HTTP/1.1\r\nAuthorization: Bearer ${wrapped(token)}\r\nAccept: */*\r\n`],
 ])('explainToken() finds the token in %s', async (_name, paste) => {
   expect((await explainToken(paste(tokenOf()), offline())).status).toBe(200);
+});
+
+const [opaque, idToken] = ['c2VjcmV0LXRva2Vu', tokenOf({ claims: { aud: 'client', nonce: 'n' } })];
+const elsewhere = 'Only the token in the text was read: send it as Authorization: Bearer TOKEN';
+const notForApis = 'an ID token or a refresh token is not for an API: send an access token';
+const noToken = 'paste one token and no other text';
+const saml = '<saml2:Assertion Version="2.0"></saml2:Assertion>';
+const noSaml = 'a SAML assertion is not an access token: request one from the issuer';
+const encrypted = (header: object) => `${Buffer.from(JSON.stringify(header)).toString('base64url')}.a.b.c.d`;
+const jwe = { alg: 'RSA-OAEP', enc: 'A256GCM' };
+test.each<[name: string, text: string, status: number, advice: string]>([
+  ['a cookie', `Cookie: theme=dark; token=${tokenOf()}; a=b`, 200, elsewhere],
+  ['a cookie with %20', `Cookie: token=Bearer%20${tokenOf()}`, 200, elsewhere],
+  ['a URL', `https://a.test/#id_token=${idToken}&access_token=${tokenOf()}&state=x`, 200, elsewhere],
+  ['a URL with an opaque token', `https://a.test/#access_token=${opaque}&state=x`, 401, elsewhere],
+  ['a variable', `export TOKEN=${tokenOf()}`, 200, elsewhere],
+  ['a command and its output', `$ echo $TOKEN\n${tokenOf()}\n$ `, 200, elsewhere],
+  ['a header in two lines', `Authorization\nBearer ${tokenOf()}`, 200, elsewhere],
+  ['JSON with another name', JSON.stringify({ accessToken: tokenOf() }), 200, elsewhere],
+  ['typographic quotes', `“${tokenOf()}”`, 200, elsewhere],
+  ['two schemes', `Bearer Bearer ${tokenOf()}`, 400, noToken],
+  ['a header with more', `Authorization: Bearer ${tokenOf()} and more`, 400, noToken],
+  ['two tokens', `${tokenOf()}\n${idToken}`, 401, 'these are two tokens: paste one'],
+  ['a response without an access token', JSON.stringify({ id_token: idToken }), 401, notForApis],
+  ['a URL with an ID token', `https://a.test/#id_token=${idToken}`, 401, notForApis],
+  ['a URL without a token', 'https://app.example.test/?code=a', 401, noToken],
+  ['a cookie without a token', 'Cookie: connect.sid=s%3Aa.b', 400, noToken],
+  ['a challenge', 'WWW-Authenticate: Bearer error="invalid_token"', 400, noToken],
+  ['claims', '{ "iss": "https://a.test/" }', 400, 'the JSON has no access_token'],
+  ['an assertion', saml, 400, noSaml],
+  ['an assertion in base64', btoa(saml), 401, noSaml],
+  ['a long assertion in base64', btoa(saml.repeat(200)), 401, noSaml],
+  ['an encrypted token', encrypted(jwe), 401, 'configure the issuer to sign access tokens without encrypting them'],
+  ['one of Auth0', encrypted({ ...jwe, alg: 'dir' }), 401, 'audience). Otherwise Auth0 encrypts the token'],
+])('explainToken() says of %s what it is, with settings and without', async (_name, text, status, advice) => {
+  const [set, unset] = [await explainToken(text, offline()), await explainToken(text, {})];
+  expect(set).toMatchObject({ status, advice: expect.stringContaining(advice) });
+  expect(unset.advice).toContain(advice);
+  expect(unset.status).toBe(status === 200 ? undefined : status);
 });
 
 test('explainToken() explains the requirements of an application, by the names of options', async () => {
@@ -145,7 +190,9 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
   expect(trust).toContain('trust whoever issued this token');
   if (warning === '') expect(warnings).toEqual([]);
   else expect(warnings).toContainEqual(expect.stringContaining(warning));
-  expect(advice).toStartWith('Nothing was checked: issuer and audience are required');
+  expect(advice).toMatch(
+    /^Nothing was checked: issuer and audience are required|For an access token of the same issuer:$/,
+  );
   expect(new Set(checks.map(({ verdict }) => verdict))).toEqual(new Set(['not reached']));
   if (suggestion?.options.audience === '$(id)') expect(render()).toContain("\nAUDIENCE='$(id)'\n");
 });
@@ -155,7 +202,7 @@ const accepted = 'These would accept the token, if its keys are found:';
 const another = 'For an access token of the same issuer:';
 test.each<[name: string, overrides: TokenOverrides, end: string]>([
   ['an access token', {}, accepted],
-  ['an expired one', { claims: { exp: 1 } }, accepted],
+  ['an exp in the past', { claims: { exp: 1 } }, `the client must request a new token. ${another}`],
   ['a name as its issuer', { claims: { iss: 'stytch.com/project' } }, accepted],
   ['the type of an ID token', { header: { typ: 'id+jwt' } }, `not another kind of JWT such as an ID token. ${another}`],
   ['a type that is no text', { header: { typ: { toString: null } as never } }, another],
@@ -176,20 +223,59 @@ test.each<[name: string, overrides: TokenOverrides, end: string]>([
   ['no audience that a setting accepts', { claims: { aud: [] } }, 'No settings accept the token:'],
   ['no issuer', { claims: { iss: undefined } }, 'No settings accept the token:'],
 ])('explainToken() without issuer and audience reads as a guard a token with %s', async (_, overrides, end) => {
-  const { advice, suggestion } = await explainToken(tokenOf(overrides), {});
-  expect(advice).toStartWith('Nothing was checked: issuer and audience are required. ');
+  const { status, advice, suggestion } = await explainToken(tokenOf(overrides), {});
+  expect(status).toBe(end.endsWith(another) ? 401 : undefined);
+  expect(advice.startsWith('Nothing was checked: issuer and audience are required. ')).toBe(status === undefined);
   expect(advice).toEndWith(end);
   expect(advice.includes('would accept')).toBe(end === accepted);
   const issued = overrides.claims && 'iss' in overrides.claims ? overrides.claims.iss : ISSUER;
   expect<unknown>(suggestion?.options.issuer).toBe(issued);
 });
 
+const [header = '', claims = '', signature = ''] = tokenOf().split('.');
+test.each<[name: string, text: string, status: number, advice: string]>([
+  [
+    'an opaque token',
+    opaque,
+    401,
+    'the client must request a token for your API (the parameter resource of RFC 8707, ',
+  ],
+  ['nothing', '', 400, 'nothing was pasted. '],
+  ['empty JSON', '{}', 401, 'the JSON has no access_token'],
+  ['three parts of other text', 'a.b.c', 401, 'the token was cut or changed: '],
+  ['two parts', `${header}.${claims}`, 401, 'the token was cut: it has 2 of 3 parts'],
+  ['no signature', `${btoa('{"alg":"none"}').replace(/=+$/, '')}.${claims}.`, 401, 'the token is not signed: '],
+  [
+    'a cut signature',
+    `${header}.${claims}.${signature.slice(0, -2)}`,
+    401,
+    '340 characters, and RS256 requires at least 342',
+  ],
+])('explainToken() without issuer and audience says why a guard rejects %s', async (_name, text, status, advice) => {
+  expect(await explainToken(text, {})).toMatchObject({ status, advice: expect.stringContaining(advice) });
+});
+
 test('explainToken() without issuer and audience suggests nothing for a token that is not a JWT', async () => {
   for (const text of ['opaque', '', 'a.b.c', '{}'])
-    expect(await explainToken(text, {})).toMatchObject({ suggestion: undefined, advice: expect.stringMatching('JWT') });
-  const { advice } = await explainToken(tokenOf({}).split('.').slice(0, 2).join('.'), {});
-  expect(advice).toContain(
-    'The text is not a signed JWT (the token was cut: it has 2 of 3 parts), so it does not show',
-  );
+    expect(await explainToken(text, {})).toMatchObject({ suggestion: undefined });
+  const introspect = () => ({ active: true });
+  expect((await explainToken('opaque', { introspect })).status).toBe(undefined);
   await expect(explainToken('x', { issuer: ISSUER } as GuardOptions)).rejects.toThrow('audience is required');
+});
+
+test.each<[algorithm: Algorithm, least: number]>([
+  ['RS512', 342],
+  ['PS256', 342],
+  ['ES256', 86],
+  ['ES384', 128],
+  ['ES512', 176],
+  ['EdDSA', 86],
+])('explainToken() takes an %s signature that is shorter than %i characters for cut', async (alg, least) => {
+  const cut = `the token was probably cut: its signature has ${least - 2} characters, and ${alg} requires at least ${least}`;
+  const adviceFor = async (length: number) => {
+    const [start, rest] = tokenOf({ header: { alg } }).split('.');
+    return (await explainToken(`${start}.${rest}.${'A'.repeat(length)}`, {})).advice;
+  };
+  expect(await adviceFor(least - 2)).toContain(cut);
+  expect(await adviceFor(least)).toContain('These would accept the token');
 });

@@ -48,8 +48,7 @@ function describeKeys(explained: Explained): readonly Check[] {
     keys_unavailable: isOther ? trustIssuer(explained) : describeOutage(explained, issuer),
   };
   const signature = {
-    signature_invalid:
-      describeChange(explained.text) ?? unless('the token was cut or changed, or another issuer signed it'),
+    signature_invalid: describeChange(explained) ?? unless('the token was cut or changed, or another issuer signed it'),
   };
   // A token without a kid is rejected before keys are looked for.
   const wanted =

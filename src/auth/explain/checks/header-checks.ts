@@ -1,4 +1,4 @@
-import { algorithmOf } from '../../keys/algorithms.ts';
+import { algorithmOf, algorithmRules } from '../../keys/algorithms.ts';
 import { allowsType } from '../../token/header.ts';
 import { isPlaceholder } from '../../token/placeholder.ts';
 import { type Check, check, type Explained, joined, plural, show } from './explained.ts';
@@ -21,12 +21,17 @@ export function describeHeader(explained: Explained): readonly Check[] {
   const format = {
     credentials_missing: pasted,
     credentials_malformed: pasted,
-    token_oversized: 'the token is too long: configure the issuer to put fewer claims, such as groups, into it',
+    token_oversized: sent ?? 'the token is too long: configure the issuer to put fewer claims, such as groups, into it',
     token_opaque: sent ?? `${requestAudience(options)}. Then the issuer sends a JWT`,
-    token_encrypted: 'configure the issuer to sign access tokens without encrypting them',
+    token_encrypted:
+      header.alg !== undefined && header.enc === undefined
+        ? 'these are two tokens: paste one'
+        : header.alg === 'dir'
+          ? `${requestAudience(options)}. Otherwise Auth0 encrypts the token`
+          : 'configure the issuer to sign access tokens without encrypting them',
     token_malformed:
       sent ??
-      describeChange(text) ??
+      describeChange(explained) ??
       'the token was cut or changed: compare its length with that which the issuer returned',
   };
   const algorithm = algorithmOf(header.alg)
@@ -57,7 +62,7 @@ export function describeHeader(explained: Explained): readonly Check[] {
 
 /** Returns what a client must do to get a token for this API. */
 export const requestAudience = ({ audience }: Explained['options']) =>
-  `the client must request a token for ${audience.join(' or ')} (the parameter resource of RFC 8707, or audience)`;
+  `the client must request a token for ${audience.join(' or ') || 'your API'} (the parameter resource of RFC 8707, or audience)`;
 
 export const hasOtherType = ({ isIntrospected, header, options }: Explained) =>
   !isIntrospected && !allowsType(options.tokenType, header.typ);
@@ -67,11 +72,16 @@ function describeSent(text: string): string | undefined {
   if (text === '') return 'nothing was pasted. Paste a token, or pipe one to standard input';
   if (isPlaceholder(text)) return 'the client sent a variable that was not set, or a placeholder, instead of a token';
   if (/^(["']).*\1$/.test(text)) return 'the client sent the token in quotes: remove them';
-  return text.startsWith('{') ? 'the JSON has no access_token' : undefined;
+  if (/\b(?:id|refresh)_token/.test(text))
+    return 'an ID token or a refresh token is not for an API: send an access token';
+  if (text.startsWith('{')) return 'the JSON has no access_token';
+  // Also in base64.
+  if (/^(?:<|PD94|PHNhbW)/.test(text)) return 'a SAML assertion is not an access token: request one from the issuer';
+  return /^(?:eyJ|[\w.~+/=-]+$)/.test(text) ? undefined : 'paste one token and no other text';
 }
 
 /** Returns what happened to a token on its way, if it shows. */
-export function describeChange(text: string): string | undefined {
+export function describeChange({ text, header }: Pick<Explained, 'text' | 'header'>): string | undefined {
   const parts = text.split('.');
   if (parts[2] === 'SIGNATURE_REMOVED_BY_GOOGLE')
     return 'Google Cloud Run has replaced the signature. Clients must send the token for Cloud Run in X-Serverless-Authorization: then Authorization arrives as it was sent';
@@ -80,6 +90,19 @@ export function describeChange(text: string): string | undefined {
   // The longest line that a terminal of Linux and of macOS reads.
   if ([4095, 1023].includes(text.length))
     return 'the terminal cut the token. Pipe it to standard input instead of pasting it';
+  if (header.alg === 'none') return 'the token is not signed: configure the issuer to sign it';
   const count = parts.filter((part) => part !== '').length;
-  return text.startsWith('eyJ') && count < 3 ? `the token was cut: it has ${count} of 3 parts` : undefined;
+  if (text.startsWith('eyJ') && count < 3) return `the token was cut: it has ${count} of 3 parts`;
+  const [least, length] = [leastSignatureLength(header.alg), parts[2]?.length ?? 0];
+  return length < least
+    ? `the token was probably cut: its signature has ${length} characters, and ${header.alg} requires at least ${least}`
+    : undefined;
+}
+
+/** Returns how many characters a signature has at least: that of the smallest RSA key, or two numbers of a curve. */
+function leastSignatureLength(alg: unknown): number {
+  const algorithm = algorithmOf(alg);
+  if (algorithm === undefined) return 0;
+  const { kty, partBytes = 128 } = algorithmRules[algorithm];
+  return kty === 'AKP' ? 0 : Math.ceil((partBytes * 2 * 4) / 3);
 }
