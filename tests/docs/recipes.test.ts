@@ -8,7 +8,7 @@ import { createGuard } from '../../src/auth/guard.ts';
 import { beginSession, expectOwnSessions, sessionClient } from '../examples/mcp-server.ts';
 import { logIn, startAuthorizationServer } from '../support/authorization-server.ts';
 import { certificate } from '../support/certificates.ts';
-import { until } from '../support/child-process.ts';
+import { runToEnd, until } from '../support/child-process.ts';
 import { serve } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';
 import { readText } from '../support/repository.ts';
@@ -89,12 +89,16 @@ describe('the recipe', () => {
   test('guides/openapi: its client reads the orders, and knows the body of a 403', async () => {
     const { app } = await load('guides/openapi');
     const server = serve((request) => app.handle(request));
-    const { readOrders } = await loadCopy('guides/openapi#Typed client', (text) =>
-      text.replace('http://localhost:3010', server.url.origin),
-    );
-    const token = (scope: string) => issuer.token({ iss: url, aud: audience, scope });
-    expect(await readOrders(await token('read:orders'))).toEqual(['tea']);
-    await expect(readOrders(await token(''))).rejects.toThrow('Token does not have the scope');
+    const client = blocks.find(({ id }) => id === 'guides/openapi#Typed client')?.text ?? '';
+    await write('client.ts', client.replace('http://localhost:3010', server.url.origin));
+    const runWith = async (scope: string) =>
+      runToEnd([process.execPath, join(folder, 'client.ts')], {
+        TOKEN: await issuer.token({ iss: url, aud: audience, scope }),
+      });
+    expect(await runWith('read:orders')).toMatchObject({ status: 0, stdout: '[ "tea" ]\n' });
+    const { status, stderr } = await runWith('');
+    expect(status).toBe(1);
+    expect(stderr).toContain('error: Token does not have the scope');
     await server.stop(true);
   });
 

@@ -4,23 +4,30 @@ import { createTestIssuer } from '../../src/auth/testing.ts';
 import { run, runToEnd } from '../support/child-process.ts';
 import { serve } from '../support/fixture.ts';
 import { installedPackage } from '../support/installed-package.ts';
-import { isNight, newestNode, nodePath } from '../support/node-versions.ts';
+import { isNight, newestNode, nodePath, nodeVersions } from '../support/node-versions.ts';
 import { readText, root } from '../support/repository.ts';
 import { follow, type Start } from '../support/start-page.ts';
 import { runWorker } from '../support/worker.ts';
 
 const nest = '@nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs typescript @types/node';
-const packages = `elysia @sinclair/typebox @elysia/node hono @hono/node-server express fastify @fastify/cors koa @modelcontextprotocol/server ${nest}`;
+const packages = `elysia @sinclair/typebox @elysia/node hono @hono/node-server express fastify @fastify/cors koa @modelcontextprotocol/server tsx@4.23.15 ${nest}`;
 const folder = installedPackage(packages);
-const path = () => [dirname(nodePath(newestNode)), dirname(process.execPath), process.env.PATH].join(':');
+const path = (version = newestNode) =>
+  [dirname(nodePath(version)), dirname(process.execPath), process.env.PATH].join(':');
 
-/** Pastes the commands into bash, which the last program replaces. Their packages are installed. */
+/**
+ * Pastes the commands into bash, which the last program replaces. Their packages are installed. `npx` would leave its
+ * program running when it gets a signal: on a terminal, Ctrl+C reaches both.
+ */
 const inShell: Start = (commands, _, environment) => {
   const lines = commands
     .trim()
     .replace(/^npm install .*\n/m, '')
     .split(/\n(?=.*$)/);
-  const last = lines.pop()?.replace(/(?<=^|&& )(?!.*&& )/, 'exec ');
+  const last = lines
+    .pop()
+    ?.replace(/(?<=^|&& )(?!.*&& )/, 'exec ')
+    .replace('exec npx ', 'exec node_modules/.bin/');
   const script = [...lines, last].join('\n');
   return run(['bash', '-euc', `cd ${folder()}\n${script}`], environment);
 };
@@ -32,14 +39,15 @@ const inWorkerd: Start = (command, port) => {
   return runWorker(`${folder()}/${file}`, { ...Object.fromEntries(variables), PORT: port });
 };
 
+const [newer, older] = ['Node.js 22.18 or later', 'Older Node.js'];
+const [oldestNode = ''] = nodeVersions;
+const servers = ['express', 'fastify', 'koa', 'mcp', 'hono', 'fetch', 'elysia'];
+
 /** By day, the runtime for which a page is written: the examples run on the others. */
 const rows: readonly (readonly [page: string, tab: string | undefined, start: Start])[] = [
-  ...['express', 'fastify', 'koa', 'mcp'].map((page) => [page, 'Node.js 22.18 or later', inShell] as const),
-  ['elysia', 'Bun', inShell],
-  ...['hono', 'fetch'].map((page) => [page, 'Node.js', inShell] as const),
-  ...(isNight ? ['hono', 'fetch'].flatMap((page) => ['Bun', 'Deno'].map((tab) => [page, tab, inShell] as const)) : []),
-  ...(isNight ? ['Node.js', 'Deno'].map((tab) => ['elysia', tab, inShell] as const) : []),
-  ...(isNight ? ['express', 'fastify', 'koa', 'mcp'].map((page) => [page, 'Bun', inShell] as const) : []),
+  ...servers.map((page) => [page, page === 'elysia' && !isNight ? 'Bun' : newer, inShell] as const),
+  ...(isNight ? servers.flatMap((page) => [older, 'Bun'].map((tab) => [page, tab, inShell] as const)) : []),
+  ...(isNight ? ['hono', 'fetch', 'elysia'].map((page) => [page, 'Deno', inShell] as const) : []),
   ['nestjs', undefined, inShell],
   ['workers', undefined, inWorkerd],
 ];
@@ -47,7 +55,7 @@ const rows: readonly (readonly [page: string, tab: string | undefined, start: St
 test.each(rows)(
   'docs/start/%s.md, followed step by step (%s), leads to a 401, a 200 and a 403',
   async (page, tab, start) => {
-    const [own, ...others] = await follow(page, folder(), path(), start, tab);
+    const [own, ...others] = await follow(page, folder(), path(tab === older ? oldestNode : newestNode), start, tab);
     expect(own).toContain('protected-api');
     expect(packages.split(' ')).toEqual(expect.arrayContaining(others));
   },
