@@ -72,9 +72,11 @@ export const isReleased = (changelog = readFileSync(join(docs, '../CHANGELOG.md'
 export const withNote = (page: string, isOnNpm = isReleased()): string =>
   isOnNpm
     ? page
-    : page.replace(/^```sh\nnpm install protected-api\b[^`]*```$/m, (block) => {
-        const file = block.includes('probe') ? 'protected-api-probe' : 'protected-api';
-        return `${block}\n\nVersion 1.0.0 is not on npm yet: [pack it](${site}start/install#before-it-is-on-npm), and install \`/tmp/${file}-1.0.0.tgz\` instead.`;
+    : page.replaceAll(/^```sh\n(npm install|deno add npm:)\s?protected-api\b[^`]*```$/gm, (block, command) => {
+        const file = `/tmp/protected-api${block.includes('probe') ? '-probe' : ''}-1.0.0.tgz`;
+        const instead =
+          command === 'npm install' ? `install \`${file}\`` : `run \`deno run -A npm:npm install ${file}\``;
+        return `${block}\n\nVersion 1.0.0 is not on npm yet: [pack it](${site}start/install#before-it-is-on-npm), and ${instead} instead.`;
       });
 
 /**

@@ -101,13 +101,19 @@ test('until the changelog has the date of a release, one page says that it is no
   expect(saying(/^npm install (?!protected-api\b)\S*protected-api/m)).toEqual([]);
 });
 
-test.each(['docs/start/elysia.md', 'docs/start/install.md', 'docs/guides/probe.md'])(
-  'a page of the site that installs the package, such as %s, says what to install until it is on npm',
-  async (name) => {
+test.each([
+  ['docs/start/elysia.md', 'npm install ', 'install `/tmp/protected-api-1'],
+  ['docs/start/install.md', 'npm install ', 'install `/tmp/protected-api-1'],
+  ['docs/guides/probe.md', 'npm install protected-api ', 'install `/tmp/protected-api-probe-1'],
+  ['docs/start/fetch.md', 'deno add npm:', 'run `deno run -A npm:npm install /tmp/protected-api-1'],
+])(
+  'a page of the site that installs the package, such as %s with "%s", says what to install until it is on npm',
+  async (name, command, instead) => {
     const page = await readText(name);
-    expect(withNote(page, false)).toMatch(
-      /^npm install protected-api.*\n(?:npm pkg .*\n)?```\n\nVersion .* not on npm yet/m,
-    );
+    const [, after = ''] = withNote(page, false).split(`\`\`\`sh\n${command}protected-api`);
+    const [, note] = after.split('```\n\n');
+    expect(note).toMatch(/^Version .* not on npm yet/);
+    expect(note).toContain(`and ${instead}.0.0.tgz\` instead.`);
     expect(withNote(page, true)).toBe(page);
     expect(isReleased('## [1.0.0] - 2026-12-01\n')).toBe(true);
     expect(isReleased('## [1.0.0] - unreleased\n')).toBe(false);

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { dirname, join } from 'node:path';
 import { createTestIssuer } from '../../src/auth/testing.ts';
-import { run, runToEnd } from '../support/child-process.ts';
+import { freePort, run, runToEnd, until } from '../support/child-process.ts';
 import { serve } from '../support/fixture.ts';
 import { installedPackage } from '../support/installed-package.ts';
 import { isNight, newestNode, nodePath, nodeVersions } from '../support/node-versions.ts';
@@ -76,4 +76,17 @@ test('docs/start/fetch.md bundles a function for AWS Lambda, which responds to i
   );
   expect(stdout).toContain('statusCode: 200');
   expect(stdout).toContain('{"hello":"ada"}');
+});
+
+test('docs/migration/express-oauth2-jwt-bearer.md has an application in CommonJS, which the oldest Node.js runs', async () => {
+  const page = await readText('docs/migration/express-oauth2-jwt-bearer.md');
+  const [, text = ''] = /^```js\n(.*?)^```$/ms.exec(page) ?? [];
+  const port = String(await freePort());
+  await Bun.write(join(folder(), 'migrated.cjs'), text.replaceAll('3010', port));
+  const server = run([nodePath(oldestNode), join(folder(), 'migrated.cjs')]);
+  await until(() => server.stdout().includes('Listening on'), server.stderr());
+  const response = await fetch(`http://localhost:${port}/reports`);
+  expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer scope="read:reports"']);
+  server.signal('SIGKILL');
+  await server.finished;
 });
