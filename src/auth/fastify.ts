@@ -58,7 +58,7 @@ export function requireToken(
  * route where a token is optional, write `authOf<Claims | undefined>(request)`. For logs, which see every request,
  * write `authOf(request, { optional: true })`: undefined if no guard has accepted it. Does NOT check that the type
  * parameter is the type of the guard's claims.
- * @throws {TypeError} no guard has accepted the request, and that is not optional
+ * @throws {TypeError} no guard has accepted the request, and `optional` is not set
  */
 export function authOf<AcceptedClaims extends object | undefined = Claims>(
   request: HookRequest,

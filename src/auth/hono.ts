@@ -8,7 +8,7 @@ export type { AuthOf };
 
 /**
  * What the handlers after `requireToken` know of their context, so that `authOf` has the type of the guard's claims. It
- * is no variable: Hono would ask those of the handlers beside the middleware, which may be typed apart.
+ * is not one of the `Variables`, because Hono would require those of handlers that are typed separately.
  */
 export interface GuardedEnv<Auth> {
   /** Never set. */
@@ -17,7 +17,7 @@ export interface GuardedEnv<Auth> {
   Variables: object;
 }
 
-/** `Context` alone is of any environment, which says nothing. */
+/** A plain `Context` has any environment, which does not say what the claims are. */
 type AuthIn<Known> = 0 extends Known & 1
   ? AuthOf<Claims>
   : 'protected-api' extends keyof Known
@@ -62,7 +62,7 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
  * type is that of the guard before it in the same call or chain. Otherwise, write `authOf<Claims>(c)`, or
  * `authOf<Claims | undefined>(c)` where a token is optional. For logs, which see every request, write `authOf(c, {
  * optional: true })`: undefined if no guard has accepted it.
- * @throws {TypeError} no guard has accepted the request, and that is not optional
+ * @throws {TypeError} no guard has accepted the request, and `optional` is not set
  */
 export function authOf<Known extends Env, Given extends Input>(context: Context<Known, string, Given>): AuthIn<Known>;
 export function authOf<AcceptedClaims extends object | undefined>(context: Context): AuthOf<AcceptedClaims>;

@@ -25,7 +25,7 @@ const metadata = Reflect as unknown as Metadata;
 /**
  * Returns a guard of NestJS: for `APP_GUARD`, `useGlobalGuards` or `@UseGuards`. It checks HTTP requests on Express and
  * Fastify, GraphQL operations, and the messages of gateways by the request of their handshake. Rejections are thrown as
- * `HttpException`. Does NOT see what NestJS calls no guard for: static files, middleware, and, if it is global,
+ * `HttpException`. Does NOT check what NestJS runs without guards: static files, middleware, and, if it is global,
  * gateways and hybrid microservices.
  * @example
  * app.useGlobalGuards(tokenGuard(guard));
@@ -56,14 +56,14 @@ export function tokenGuard(guard: Guard<object>, requirements: CheckRequirements
   };
 }
 
-/** Opens a class or a method, which may then be called without a token. It opens no class that extends the class. */
+/** Opens a class or a method: it needs no token then. Classes that extend the class stay guarded. */
 export function Public(): ClassDecorator & MethodDecorator {
   return mark('public');
 }
 
 /**
  * Requires a token that meets these requirements, besides those of `tokenGuard`. Those of a method replace those of its
- * class, and both hold for classes that extend the class, and for methods that override the method.
+ * class. Both also apply to classes that extend the class, and to methods that override the method.
  * @throws {TypeError} a requirement is not valid
  */
 export function RequireToken(requirements: CheckRequirements = {}): ClassDecorator & MethodDecorator {

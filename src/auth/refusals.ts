@@ -1,6 +1,6 @@
 /** What `formatRejection` gets: what a client gets by default, and the internal reason. */
 export interface RefusalDescription {
-  /** The internal reason, which `onRefused` gets, but for `method_not_allowed` of the metadata. */
+  /** The internal reason, as `onRefused` gets it; `method_not_allowed` for a request for the metadata. */
   readonly reason: RefusalReason | 'method_not_allowed';
   /** The status that a client gets by default. */
   readonly status: 400 | 401 | 403 | 503 | 405;

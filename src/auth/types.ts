@@ -336,7 +336,7 @@ export interface GuardRequest {
   readonly url: string;
   /** Its headers, by names in any case. */
   readonly headers: { get(name: string): string | null };
-  /** The request of Node.js, at the doors for its frameworks: `clientCertificate` can read its certificate. */
+  /** The request of Node.js, in its frameworks: `clientCertificate` can read the certificate of its connection. */
   readonly incoming?:
     | {
         readonly socket: {
@@ -488,7 +488,7 @@ export type AuthOf<AcceptedClaims extends object | undefined> = AcceptedClaims e
   ? Authentication<AcceptedClaims>
   : Anonymous;
 
-/** The third argument of the doors' `requireToken`. */
+/** The third argument of `requireToken` for a framework. */
 export interface RejectionOptions {
   /** `throw` passes a `RejectionError` to the framework, whose error handler then responds. Defaults to `send`. */
   readonly rejection?: 'send' | 'throw';
@@ -690,8 +690,8 @@ export interface ReplayStore {
    * limit, because the request waits.
    * @param key at most 64 characters of base64url
    * @param lifetimeMs a whole number from 30000 to 630000
-   * @param issuedAtMs when the proof was created, in milliseconds since 1970: a store must reject a proof that is older
-   * than its data, because it may have been used before
+   * @param issuedAtMs when the proof was created, in milliseconds since 1970: a store must throw for a proof that is
+   * older than its data, because it may have been used before
    */
   markUsed(key: string, lifetimeMs: number, issuedAtMs: number): boolean | Promise<boolean>;
 }

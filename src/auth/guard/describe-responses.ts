@@ -27,8 +27,8 @@ interface DescribedHeader {
 type Examples = Readonly<Record<string, { readonly summary?: string; readonly value: unknown }>>;
 
 /**
- * Returns the rejections of `describeRejections` as the `responses` of an OpenAPI operation, by status, to stand beside
- * its own.
+ * Returns the rejections of `describeRejections` as the `responses` of an OpenAPI operation, by status, to add to its
+ * own.
  * @example
  * const responses = { 200: { description: 'All orders' }, ...describeResponses(guard, { scope: 'read:orders' }) };
  * @throws {TypeError} an option or a requirement is not valid

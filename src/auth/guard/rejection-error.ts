@@ -77,6 +77,6 @@ export class RejectionError extends Error {
 /** Returns the error for a rejection of this module. */
 export function errorOf(rejection: Sourced): RejectionError {
   const from = rejection[source];
-  if (from === undefined) throw new TypeError('Cannot throw a rejection: it is not one of a guard');
+  if (from === undefined) throw new TypeError('Cannot throw a rejection: it must be a Response of a guard');
   return new RejectionError(rejection, from);
 }

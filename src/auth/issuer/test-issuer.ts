@@ -9,7 +9,7 @@ import { code, text, withDefault } from '../values/option-kinds.ts';
 import { checkMembers } from '../values/option-members.ts';
 import { createKey, createSigner, lifetimeSeconds, nowSeconds } from './signer.ts';
 
-/** What is special about a token. */
+/** The options of a token. */
 export interface TokenOptions {
   /** Replaces members of the header. `undefined` removes one. */
   readonly header?: Readonly<Record<string, unknown>> | undefined;
@@ -21,13 +21,13 @@ export interface TokenOptions {
   readonly boundTo?: 'dpop' | Certificate | undefined;
 }
 
-/** What is special about a proof. */
+/** The options of a proof. */
 export interface ProofOptions {
-  /** Of the `DPoP-Nonce` header of a rejection, for a guard with `dpopNonceSecret`. */
+  /** The `DPoP-Nonce` header of a rejection, for a guard with `dpopNonceSecret`. */
   readonly nonce?: string | undefined;
 }
 
-/** What is special about an issuer for tests. */
+/** The options of an issuer for tests. */
 export interface TestIssuerOptions {
   /** The identifier of the issuer, `iss` in its tokens. Defaults to `https://issuer.invalid/`. */
   readonly issuer?: string | undefined;

@@ -13,7 +13,7 @@ export interface McpOptions<PublicTools extends readonly string[] = readonly str
   readonly tools?: Readonly<Record<string, FixedScope>>;
   /** The scope that every request with a token requires. */
   readonly scope?: FixedScope;
-  /** The tools that need no token. Requests without one can then also begin, ping, list and notify, nothing else. */
+  /** Tools that need no token. Without a token, clients can then also initialize, ping, list and notify. */
   readonly publicTools?: PublicTools;
   /**
    * The origins whose pages may call the server, such as `https://app.example.com`. Requests without an `Origin` header

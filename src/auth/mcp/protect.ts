@@ -7,9 +7,9 @@ import type { McpOptions } from './options.ts';
 
 /** What a handler gets besides the request. */
 export interface McpContext<AcceptedClaims extends object, IsPublic extends boolean = false> {
-  /** Who sent the request. Only with `publicTools`, its claims can be undefined. */
+  /** Who sent the request. Its claims can be undefined only with `publicTools`. */
   readonly auth: Accepted<AcceptedClaims, IsPublic>;
-  /** What the SDKs hand to tools. Only with `publicTools`, it can be undefined. */
+  /** What the SDKs pass to tools. It can be undefined only with `publicTools`. */
   readonly authInfo: McpAuthInfo<AcceptedClaims> | (IsPublic extends true ? undefined : never);
   /** The body of a POST: a message, or a list of messages. Undefined for GET and DELETE. */
   readonly message: unknown;
@@ -19,8 +19,8 @@ export interface McpContext<AcceptedClaims extends object, IsPublic extends bool
  * Protects an MCP server: returns a function of a Web-standard Request that serves the endpoint, which is the path of
  * the guard's `resource` or `publicUrl`, and the metadata (RFC 9728). Any other path is a 404. It checks `Host` and
  * `Origin`, the token, the method, the session, the body and the scopes, in this order, and then calls the handler. A
- * stream for GET or `subscriptions/listen` ends when the token expires. Does NOT bind a session that `handler` knows by
- * anything but the header `Mcp-Session-Id`.
+ * stream for GET or `subscriptions/listen` ends when the token expires. Does NOT bind sessions that have no header
+ * `Mcp-Session-Id`.
  * @example
  * const handler = createMcpHandler(createServer);
  * const fetch = protectMcp(guard, { tools: { 'add-note': 'notes:write' } }, (request, { authInfo, message }) =>

@@ -11,9 +11,9 @@ type RoutedRequest = IncomingRequest & { readonly route?: unknown; readonly body
 /**
  * Returns middleware for Express, Connect and Polka that protects an MCP server as `protectMcp` does: it serves the
  * metadata, and responds to requests to the endpoint that are not accepted. For accepted ones, it sets `req.auth`,
- * which the SDK 1.x hands to tools, and `req.body`, the message; and `authOf(req)` works. What is below the endpoint's
- * path is the endpoint too, because it reaches a handler that is mounted. A request for any other path is passed on, or
- * on a route is a 404.
+ * which the SDK 1.x passes to tools, and `req.body`, the message; and `authOf(req)` works. Paths below the endpoint are
+ * guarded too, because a mounted handler gets them. Requests for other paths are passed on, or get a 404 if the
+ * middleware is on a route.
  * @example
  * app.use(requireMcp(guard, { tools: { 'add-note': 'notes:write' } }));
  * app.post('/mcp', (req, res) => handle(req, res, req.body));

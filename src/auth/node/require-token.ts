@@ -115,7 +115,7 @@ export async function authenticate(request: IncomingRequest, check: Check) {
  * route where a token is optional, write `authOf<Claims | undefined>(req)`. For logs, which see every request, write
  * `authOf(req, { optional: true })`: undefined if no guard has accepted it. Does NOT check that the type parameter is
  * the type of the guard's claims.
- * @throws {TypeError} no guard has accepted the request, and that is not optional
+ * @throws {TypeError} no guard has accepted the request, and `optional` is not set
  */
 export function authOf<AcceptedClaims extends object | undefined = Claims>(
   request: IncomingRequest,

@@ -41,7 +41,7 @@ export class IssuerFinder {
     this.#questions = new Questions(options);
     // A client chooses `iss`, so it is not named, and cannot cause more than one line in a while.
     const once = { everyMs: options.jwksMaxAgeSeconds * 1000, now: () => options.clock.now() };
-    const consequence = 'Requests get a 503, unless an earlier answer is kept';
+    const consequence = 'Requests get a 503, unless an earlier result is kept';
     this.#warn = createFaultWarning('look up an issuer', 'the function issuer', consequence, once);
     this.#known.onEvict = (iss, issuer) => {
       issuer.leave();

@@ -43,7 +43,7 @@ const once = {
   ownCode: 'Remember each jti until its proof is too old, and not the text of the proof',
   profiles: { fapi2: 'must' },
 } as const;
-const hasDpop = (trial: Trial) => (trial.hasDpop ? undefined : 'Neither the challenge nor the metadata name DPoP');
+const hasDpop = (trial: Trial) => (trial.hasDpop ? undefined : 'Neither the challenge nor the metadata names DPoP');
 
 export const dpopRows = requests(
   'dpop',

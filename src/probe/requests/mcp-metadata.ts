@@ -80,7 +80,7 @@ export const mcpMetadataRows = requests(
     },
     'resource-vscode': {
       sent: 'a request for the metadata',
-      ...resource('the URL as resource, or its origin if the metadata are at the root', isSame),
+      ...resource('the URL as resource, or its origin if the metadata is at the root', isSame),
       level: 'should',
       remedy:
         'Name the URL of the endpoint as resource: for another one, VS Code logs in at the origin of the server instead',

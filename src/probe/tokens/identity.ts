@@ -9,7 +9,7 @@ export const issuerTokens = tokens(
   {
     rule: 'RFC 8725 §3.8',
     needs: 'issuer',
-    remedy: 'Set the issuer as its metadata have it (issuer in jose, jsonwebtoken and PyJWT; ValidIssuer in .NET)',
+    remedy: 'Set the issuer exactly as in its metadata (issuer in jose, jsonwebtoken and PyJWT; ValidIssuer in .NET)',
     ownCode: 'Compare iss with the issuer, exactly and as a string',
   },
   {

@@ -170,7 +170,7 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
   ['its ID', { aud: '00000003-0000-0000-c000-000000000000' }, {}, 'The audience is that of Microsoft Graph'],
   ['Keycloak', { aud: 'account' }, { audience: 'account' }, 'The audience is that of the account console of Keycloak'],
   ['an API beside that', { aud: ['account', 'my-api'] }, { audience: 'my-api' }, ''],
-  ['a star', { aud: '*' }, { audience: '*' }, 'The audience is that of no API'],
+  ['a star', { aud: '*' }, { audience: '*' }, 'The audience is that of every API'],
   ['two prefixes', { scope: 'https://a/x https://b/y' }, { scopePrefix: undefined }, ''],
   ['an iss of all tenants', { iss: common }, { issuer: undefined }, 'the iss https'],
   ['an iss with a quote', { iss: "https://a.test/'" }, { issuer: undefined }, 'the iss https'],

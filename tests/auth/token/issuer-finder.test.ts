@@ -128,7 +128,7 @@ describe('a function as issuer', () => {
           return secret();
         },
       }),
-      /used\. Reading it threw Error\. Requests get a 503, unless an earlier answer is kept$/,
+      /used\. Reading it threw Error\. Requests get a 503, unless an earlier result is kept$/,
     ],
     [
       'an object that throws nothing',

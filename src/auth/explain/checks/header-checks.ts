@@ -32,7 +32,7 @@ export function describeHeader(explained: Explained): readonly Check[] {
     token_malformed:
       sent ??
       describeChange(explained) ??
-      'the token was cut or changed: compare its length with that which the issuer returned',
+      'the token was cut or changed: compare its length with that of the token from the issuer',
   };
   const algorithm = algorithmOf(header.alg)
     ? `set ${nameOf('algorithms')} to ${show(header.alg)} if the issuer signs with it`

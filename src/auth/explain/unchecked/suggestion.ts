@@ -81,7 +81,7 @@ const otherApis: readonly (readonly [api: string, audience: RegExp])[] = [
   ['Azure Resource Manager', /^https:\/\/management\.(?:azure|core\.windows)\.(?:com|net)\/?$/],
   ['the account console of Keycloak', /^account$/],
   ['the userinfo endpoint of the issuer', /\/userinfo$/],
-  ['no API, but every one', /^\*$/],
+  ['every API', /^\*$/],
 ];
 const otherApiOf = (audience: string) => otherApis.find(([, form]) => form.test(audience))?.[0];
 
