@@ -5,6 +5,7 @@ import { defineConfig, type HeadConfig } from 'vitepress';
 import manifest from '../../src/auth/package.json' with { type: 'json' };
 import probe from '../../src/probe/package.json' with { type: 'json' };
 import { checkAnchors } from './anchors.ts';
+import { wrapLine } from './code.ts';
 import { withContentPolicy } from './content-policy.ts';
 import { configureMarkdown, slugify } from './markdown.ts';
 import * as written from './pages.ts';
@@ -33,17 +34,6 @@ const sidebar = Object.entries({ ...sections, ...reference }).map(([text, pages]
 /** Leads from the URL of a page with a slash at its end to the page, unless the host has added the slash to a folder. */
 const withoutSlash = `const { pathname, hash } = location;
 if (/[^/]\\/$/.test(pathname) && !document.referrer.endsWith(pathname)) location.replace(pathname.slice(0, -1) + hash);`;
-
-/** The spaces before a line, so that what is wrapped begins there too. */
-function keepIndent(node: { properties: Record<string, unknown>; children: unknown[] }): void {
-  const [, indent = ''] = /^( *)/.exec(textOf(node)) ?? [];
-  node.properties.style = `--indent: ${indent.length}ch`;
-}
-
-const textOf = (node: unknown): string => {
-  const { value = '', children = [] } = node as { readonly value?: string; readonly children?: readonly unknown[] };
-  return value + children.map(textOf).join('');
-};
 
 export default defineConfig({
   title: 'Protected API',
@@ -87,7 +77,7 @@ export default defineConfig({
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify },
     config: configureMarkdown,
-    codeTransformers: [{ line: keepIndent }],
+    codeTransformers: [{ line: wrapLine }],
   },
   themeConfig: {
     logo: '/icon.svg',

@@ -6,6 +6,9 @@ type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0];
 /** More characters in a row than this, summed over the longest cell of each column, make narrow columns, as do six columns. */
 const widestRow = 150;
 
+/** A name of at most so many characters stays on one line, except in a narrow column. */
+const longestName = 26;
+
 /** The anchors that GitHub gives to headings. */
 export const slugify = (heading: string): string =>
   heading
@@ -20,8 +23,12 @@ export function configureMarkdown(md: Markdown): void {
   });
   // Braces in code are text, not templates of Vue. Long names break between their words first.
   md.renderer.rules.code_inline = (tokens, index) => {
-    const text = md.utils.escapeHtml(tokens[index]?.content ?? '');
-    return `<code v-pre>${text.replaceAll(/[_,](?=\w)|(?<=[\w}])\/(?=\w)|(?<=[a-z])(?=[A-Z])/g, '$&<wbr>')}</code>`;
+    const { content = '' } = tokens[index] ?? {};
+    const words = md.utils.escapeHtml(content).replaceAll(/\S+/g, (word) => {
+      const end = word.length > longestName ? '<wbr class="long">' : '<wbr>';
+      return word.replaceAll(/[_,(=](?=\w)|(?<=[\w}])\/(?=\w)|(?<=[a-z])(?=[A-Z])/g, `$&${end}`);
+    });
+    return `<code v-pre${content.length > longestName ? '' : ' class="short"'}>${words}</code>`;
   };
   drawBlocks(md);
   // The renderer of VitePress drops the attributes of tables.
@@ -39,7 +46,15 @@ export function configureMarkdown(md: Markdown): void {
       if (href) token.attrSet('href', href);
     }
   });
+  md.renderer.rules.text = (tokens, index) => {
+    const { content = '' } = tokens[index] ?? {};
+    return md.utils.escapeHtml(tokens[index - 1]?.markup === 'autolink' ? shortUrl(content) : content);
+  };
 }
+
+/** Returns the host and the last part of a long URL that is drawn as itself. */
+const shortUrl = (url: string): string =>
+  url.length > 40 ? url.replace(/^https:\/\/(?:www\.)?([^/]+)\/.*\/([^/]+?)(?:\.\w+)?\/?$/, '$1/…/$2') : url;
 
 /** Says which blocks are not whole files, how files are named, and colours each of several responses. */
 function drawBlocks(md: Markdown): void {

@@ -8,6 +8,15 @@ const hidden = `[...document.querySelectorAll('.vp-doc pre, .vp-doc table, html'
   .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
   .map(({ localName, textContent }) => localName + ': ' + textContent.trim().slice(0, 60))`;
 
+/** Run in the page: words of code and shell commands that fit on a line, and yet break at a hyphen. */
+const split = `[...document.querySelectorAll('.vp-doc pre .line :not(:has(*))')].flatMap((token) =>
+  [...token.textContent.matchAll(/(?<![^\\s'"])-*\\w+(?:-\\w+)+(?![^\\s'"])/g)].filter(({ 0: word, index }) => {
+    const range = document.createRange();
+    range.setStart(token.firstChild, index);
+    range.setEnd(token.firstChild, index + word.length);
+    return word.length < 25 && new Set([...range.getClientRects()].map(({ top }) => top)).size > 1;
+  }).map(([word]) => 'split: ' + word))`;
+
 /** Run in the page: cells that are higher than their row, and words of tables that break in their middle. */
 const broken = `[...document.querySelectorAll('.vp-doc :is(td, th)')].flatMap((cell) => {
   const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
@@ -137,7 +146,7 @@ test('no table of a wide page breaks a word, or draws a cell over the next row',
 describe.each(isNight ? [390, 1280] : [390])('at %d pixels', (width) => {
   const open = browserForTests();
 
-  test('no page of the site hides a part of a block or of a table', async () => {
+  test('no page of the site hides a part of a block or of a table, or breaks a word of code at a hyphen', async () => {
     expect(sitePages.length).toBeGreaterThan(70);
     await using site = serveSite();
     // Scripts do not change the layout, and take half of the time. The page with a form has a test of its own.
@@ -145,7 +154,7 @@ describe.each(isNight ? [390, 1280] : [390])('at %d pixels', (width) => {
     const found: Record<string, unknown> = {};
     for (const path of sitePages) {
       await page.goto(new URL(path, site.url).href, { waitUntil: 'load' });
-      const wide = await page.evaluate<readonly string[]>(hidden);
+      const wide = await page.evaluate<readonly string[]>(`[...${hidden}, ...${split}]`);
       if (wide.length > 0) found[path] = wide;
     }
     expect(found).toEqual({});
