@@ -15,7 +15,7 @@ const folder = startedFor(() => installLocked('nightly/frameworks'));
 const node = nodePath(newestNode);
 
 describe.each([
-  ['Apollo Server', '.listen(3010)', '.listen(Number(process.env.PORT))', ''],
+  ['Apollo Server', '.listen(3010, ', '.listen(Number(process.env.PORT), ', ''],
   ['Mercurius', 'port: 3010', 'port: Number(process.env.PORT)', ''],
   [
     'GraphQL Yoga',
@@ -35,7 +35,7 @@ describe.each([
   const fixture = exampleFixture(name, async (environment) => {
     const file = join(folder(), `${name.replaceAll(' ', '')}.ts`);
     const options = text
-      .replace("'https://tenant.example.com/'", 'String(process.env.ISSUER)')
+      .replace("'http://localhost:4010/'", 'String(process.env.ISSUER)')
       .replace("'https://api.example.com'", 'String(process.env.AUDIENCE)');
     await Bun.write(file, `${options}\n${end}\nprocess.stdout.write('Listening');`);
     return run([node, file], environment);
