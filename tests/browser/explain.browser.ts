@@ -86,6 +86,69 @@ describe('the page /explain', () => {
     expect(focused).toBe('Result');
   });
 
+  test.each([
+    ['a desktop', { width: 1280, height: 720 }],
+    ['a phone', { width: 390, height: 844 }],
+  ])('says on %s what no settings can change, without scrolling', async (_name, viewport) => {
+    const page = await open({ viewport });
+    const bottomOf = async (selector: string) => {
+      const { y = Number.NaN, height = 0 } = (await page.page.locator(selector).boundingBox()) ?? {};
+      return y + height;
+    };
+    expect(await bottomOf('button.primary')).toBeLessThan(viewport.height);
+    for (const [token, said] of [
+      [
+        mintToken(page.issuer.url).slice(0, -9),
+        '401 invalid_token: the token was probably cut: its signature has 333 characters',
+      ],
+      [mintToken(page.issuer.url).slice(0, 99), '401 invalid_token: the token was cut: it has 2 of 3 parts'],
+      [mintToken(page.issuer.url, { claims: { exp: 1 } }), '401 invalid_token: the client must request a new token'],
+      [mintToken(page.issuer.url, { claims: { nonce: 'n' } }), 'It looks like an ID token, because it has nonce'],
+    ] as const) {
+      await page.field('Access token').fill(token);
+      const end = page.page.getByRole('status', { name: 'What the token says' });
+      await end.getByText(said).waitFor();
+      expect(await bottomOf('[aria-label="What the token says"]')).toBeLessThan(viewport.height);
+    }
+    // Without an issuer and an audience, the button leads there.
+    await page.field('Access token').fill('opaque');
+    await page.page.getByRole('button', { name: 'Explain' }).click();
+    await page.page.waitForFunction('document.activeElement.ariaLabel === "What the token says"');
+  });
+
+  test('explains at Enter, and says which fields are empty by the names beside their labels', async () => {
+    const page = await open();
+    const result = page.page.getByRole('status', { name: 'Result' });
+    await page.page.getByRole('button', { name: 'Explain' }).click();
+    await result.getByText('Paste an access token').waitFor();
+    const token = mintToken(page.issuer.url);
+    await page.field('Access token').fill(`curl -H 'Authorization: Bearer ${token}' https://api.example.test/`);
+    for (const name of ['Issuer', 'Audience']) {
+      await page.field(name).press('Enter');
+      const setting = name.toUpperCase();
+      await result.getByText(`${setting} is required`).waitFor();
+      expect(
+        await page.page
+          .locator('.field', { has: page.field(name) })
+          .locator('> code')
+          .textContent(),
+      ).toBe(setting);
+      await page.field(name).fill(name === 'Issuer' ? page.issuer.url : AUDIENCE);
+    }
+    await page.field('Audience').press('Enter');
+    await result.getByText('200: Token is accepted').waitFor();
+    expect(new URL(page.page.url())).toMatchObject({ search: '', hash: '' });
+  });
+
+  test('has room for a value and its verdict, whichever is longer', async () => {
+    const page = await open();
+    await explain(page, mintToken(page.issuer.url, { claims: { aud: ['a', 'x'.repeat(200)] } }));
+    const widths = await page.page
+      .locator('thead th')
+      .evaluateAll((cells) => cells.map(({ clientWidth }) => clientWidth));
+    expect(Math.abs((widths[1] ?? 0) - (widths[2] ?? 0))).toBeLessThan(2);
+  });
+
   test('opens only the field that helps when the keys cannot be read', async () => {
     const page = await open();
     page.issuer.mode = { kind: 'keys' };
@@ -110,15 +173,15 @@ describe('the page /explain', () => {
   });
 
   test.each([
-    ['an opaque token', 'c2VjcmV0LXRva2Vu'],
-    ['garbage of 1 MB', '{"eyJ.'.repeat(170_000)],
-    ['markup', '<img src=x onerror=alert(1)>\u202e.eyJ.x'],
-  ])('says of %s that it is no JWT, and requests nothing', async (_name, text) => {
+    ['an opaque token', 'c2VjcmV0LXRva2Vu', 'the client must request a token for your API'],
+    ['garbage of 1 MB', '{"eyJ.'.repeat(170_000), 'the JSON has no access_token'],
+    ['markup', '<img src=x onerror=alert(1)>\u202e.eyJ.x', 'paste one token and no other text'],
+  ])('says what %s is, and requests nothing', async (_name, text, said) => {
     const page = await open();
     const { requested, complaints } = page.opened;
     const before = requested.length;
     await page.field('Access token').fill(text);
-    await page.page.getByText('The text is not a signed JWT').waitFor({ timeout: 5000 });
+    await page.page.getByText(said).waitFor({ timeout: 5000 });
     await page.field('Issuer').fill(page.issuer.url);
     await page.field('Audience').fill(AUDIENCE);
     await page.page.getByRole('button', { name: 'Explain' }).click();
@@ -147,6 +210,7 @@ describe('the page /explain', () => {
 
   test('can be used by keyboard, fills in what an issuer needs, and has no result of an earlier token', async () => {
     const page = await open();
+    await page.page.getByText('More', { exact: true }).click();
     await page.field('Product of the issuer').selectOption('Okta');
     expect(await page.field('Scope claim').inputValue()).toBe('scp');
     await page.field('Product of the issuer').selectOption('Another');
@@ -161,7 +225,7 @@ describe('the page /explain', () => {
     }
     await page.page.getByText('200: Token is accepted').waitFor();
     await page.field('Access token').fill('opaque');
-    await page.page.getByText('The text is not a signed JWT').waitFor();
+    await page.page.getByText('the client must request a token for your API').waitFor();
     expect(await page.page.getByText('200: Token is accepted').count()).toBe(0);
   });
 

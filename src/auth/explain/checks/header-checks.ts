@@ -76,7 +76,8 @@ function describeSent(text: string): string | undefined {
     return 'an ID token or a refresh token is not for an API: send an access token';
   if (text.startsWith('{')) return 'the JSON has no access_token';
   // Also in base64.
-  if (/^(?:<|PD94|PHNhbW)/.test(text)) return 'a SAML assertion is not an access token: request one from the issuer';
+  if (/^(?:<(?:\?xml|\w+:|Assertion)|PD94|PHNhbW|PEFzc2)/.test(text))
+    return 'a SAML assertion is not an access token: request one from the issuer';
   return /^(?:eyJ|[\w.~+/=-]+$)/.test(text) ? undefined : 'paste one token and no other text';
 }
 
