@@ -54,7 +54,12 @@ export function configureMarkdown(md: Markdown): void {
 
 /** Returns the host and the last part of a long URL that is drawn as itself. */
 const shortUrl = (url: string): string =>
-  url.length > 40 ? url.replace(/^https:\/\/(?:www\.)?([^/]+)\/.*\/([^/]+?)(?:\.\w+)?\/?$/, '$1/…/$2') : url;
+  url.length > 40
+    ? url
+        .replace(/^https:\/\/(?:www\.)?/, '')
+        .replace(/(?:\.html?)?\/?$/, '')
+        .replace(/\/.+\//, '/…/')
+    : url;
 
 /** Says which blocks are not whole files, how files are named, and colours each of several responses. */
 function drawBlocks(md: Markdown): void {
@@ -65,7 +70,7 @@ function drawBlocks(md: Markdown): void {
     if (info === 'http')
       return `<div class="language-http"><pre v-pre><code>${responses(md, content)}</code></pre></div>`;
     const html = fence?.(...given) ?? '';
-    const [, file] = /^\w+ file=(\S+)$/.exec(info) ?? [];
+    const [, file] = /^\w+ file=(\S+)/.exec(info) ?? [];
     if (file !== undefined) return `<p class="file-name">${md.utils.escapeHtml(file)}</p>${html}`;
     return info === 'ts fragment' ? html.replace('"lang">ts<', '"lang">fragment<') : html;
   };
@@ -79,6 +84,15 @@ function responses(md: Markdown, text: string): string {
     .replaceAll(/^([a-z-]+):(?= )/gm, '<span class="header">$1</span>:')
     .replaceAll(/^.+$/gm, '<span class="line">$&</span>');
 }
+
+/** The characters of the column of labels on a phone: a longer label wraps, but none of its words does. */
+const columnOf = (labels: readonly string[]): number => {
+  const lengths = labels.flatMap((label) => [
+    Math.min(label.length, 12),
+    ...label.split(' ').map((word) => word.length),
+  ]);
+  return Math.max(8, ...lengths);
+};
 
 /** Gives each cell the name of its column, which stands above it where the table is drawn as a list. */
 function labelCells(tokens: ReturnType<Markdown['parse']>): void {
@@ -97,10 +111,9 @@ function labelCells(tokens: ReturnType<Markdown['parse']>): void {
     }
     const isWide =
       widths.length > 5 || (widths.length > 2 && widths.reduce((sum, width) => sum + width, 0) > widestRow);
-    if (token.type === 'table_close' && isWide)
-      tokens
-        .slice(0, index)
-        .findLast(({ type }) => type === 'table_open')
-        ?.attrSet('class', 'as-list');
+    if (token.type !== 'table_close') continue;
+    const table = tokens.slice(0, index).findLast(({ type }) => type === 'table_open');
+    if (isWide) table?.attrSet('class', 'as-list');
+    table?.attrSet('style', `--label: ${columnOf(head.slice(1))}`);
   }
 }
