@@ -29,7 +29,7 @@ function findToken(text: string): { readonly token: string; readonly isAmongText
 function tokenAmong(text: string): string | undefined {
   const [, named] = /access_token=([\w.~+/-]+)/.exec(text) ?? [];
   if (named !== undefined || /\b(?:id|refresh)_token/.test(text)) return named;
-  return /(?<=^|[^\w.-]|%20)eyJ[\w-]{10,}(?:\.[\w-]*){2,4}(?![\w.-])/.exec(text)?.[0];
+  return /(?<=^|[^\w.-]|%20)eyJ[\w-]{10,}(?:\.[\w-]*){2,4}(?![\w.-]|(?: |%20)[\w-]+$)/.exec(text)?.[0];
 }
 
 /** The scheme of an Authorization header, and its token. */

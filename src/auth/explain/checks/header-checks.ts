@@ -34,6 +34,7 @@ export function describeHeader(explained: Explained): readonly Check[] {
       describeChange(explained) ??
       'the token was cut or changed: compare its length with that of the token from the issuer',
   };
+  const cut = header.enc === undefined ? undefined : describeChange(explained);
   const algorithm = algorithmOf(header.alg)
     ? `set ${nameOf('algorithms')} to ${show(header.alg)} if the issuer signs with it`
     : `configure the issuer to sign with ${algorithms.join(' or ')}`;
@@ -51,7 +52,7 @@ export function describeHeader(explained: Explained): readonly Check[] {
       'signed JWT',
     ),
     check('algorithm', show(header.alg), `${nameOf('algorithms')} is ${joined(algorithms)}`, {
-      algorithm_unsupported: algorithm,
+      algorithm_unsupported: cut ?? algorithm,
     }),
     check('type', hasType, wantsType, {
       ...(hasOtherType(explained) && { type_unsupported: type }),
@@ -92,6 +93,7 @@ export function describeChange({ text, header }: Pick<Explained, 'text' | 'heade
   if ([4095, 1023].includes(text.length))
     return 'the terminal cut the token. Pipe it to standard input instead of pasting it';
   if (header.alg === 'none') return 'the token is not signed: configure the issuer to sign it';
+  if (header.enc !== undefined && parts.length < 5) return 'the token was cut: an encrypted token has 5 parts';
   const count = parts.filter((part) => part !== '').length;
   if (text.startsWith('eyJ') && count < 3) return `the token was cut: it has ${count} of 3 parts`;
   const [least, length] = [leastSignatureLength(header.alg), parts[2]?.length ?? 0];
