@@ -97,10 +97,14 @@ export const withTabs = (page: string): string =>
       tabs([`\`\`\`dotenv [Settings]\n${settings}`, `\`\`\`ts [Options]\n${options}`]),
     );
 
-/** Returns the text of a page for a reader without the site: its links lead anywhere, and its form is on the site. */
+/**
+ * Returns the text of a page for a reader without the site: its links lead anywhere, its form is on the site, and its tables are not
+ * aligned, because the package contains it.
+ */
 export const standalone = (page: string, isInstalled = isReleased()): string =>
   withNote(readPage(page), isInstalled)
     .replace(/(?<=\]\()[^)\s]+/g, (href) => onGitHub(href, page) ?? href)
+    .replace(/^\|.*\|$/gm, (row) => row.replace(/ {2,}/g, ' ').replace(/-{4,}/g, '---'))
     .replace(/^<[A-Z]\w+ \/>$/m, `The form is at ${site}${page}.`);
 
 /** Returns the first sentences of a page as plain text, as many as search engines show, but at least one. */

@@ -257,11 +257,8 @@ export interface IssuerOptions extends Optional<Pick<GuardOptions, OwnName>> {
  * an issuer and at most 512 characters. The object must have the same `issuer`. If it is not valid, or the function
  * throws, rejects or takes longer than `jwksTimeoutSeconds`, which aborts `signal`, the client gets a 503.
  *
- * Requests with the same issuer share one call. At most 100 calls are pending, apart from those about issuers that are
- * kept: the 1,000 used last, each with its keys. They are looked up again after `jwksMaxAgeSeconds` and by `reload()`,
- * until no request has named them for `jwksMaxStaleSeconds`. If the function then throws or times out, its last result
- * counts for `jwksMaxStaleSeconds`. Others are not looked up again for `jwksCooldownSeconds` if they are unknown or
- * were displaced, and for two seconds after a failure.
+ * Requests with the same issuer share one call. The result is kept, and looked up again after `jwksMaxAgeSeconds` and by
+ * `reload()`. Limits are in the guide "Several issuers and tenants".
  */
 export type FindIssuer<Found extends IssuerOptions = LookedUpIssuer> = (
   iss: string,
