@@ -257,8 +257,8 @@ export interface IssuerOptions extends Optional<Pick<GuardOptions, OwnName>> {
  * an issuer and at most 512 characters. The object must have the same `issuer`. If it is not valid, or the function
  * throws, rejects or takes longer than `jwksTimeoutSeconds`, which aborts `signal`, the client gets a 503.
  *
- * Requests with the same issuer share one call. The result is kept, and looked up again after `jwksMaxAgeSeconds` and by
- * `reload()`. Limits are in the guide "Several issuers and tenants".
+ * Requests with the same issuer share one call. The result is kept, and looked up again after `jwksMaxAgeSeconds` and
+ * by `reload()`. Limits are in the guide "Several issuers and tenants".
  */
 export type FindIssuer<Found extends IssuerOptions = LookedUpIssuer> = (
   iss: string,
