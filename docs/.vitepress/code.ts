@@ -19,7 +19,7 @@ const element = (tagName: string, children: Node[], properties = {}): Node => ({
 });
 const textNode = (value: string): Node => ({ type: 'text', value });
 
-/** Says where a line of code wraps: not at a hyphen of a word that fits, and in a longer word after `(`, `,`, `/` or `=`. */
+/** Says where a line of code wraps: at no hyphen of a word that fits, in a longer one after `(`, `,`, `/` or `=`. */
 export function wrapLine(line: Node): void {
   const text = textOf(line);
   // The spaces before a line, so that what is wrapped begins there too.
