@@ -113,7 +113,7 @@ describe('the page /explain', () => {
     // Without an issuer and an audience, the button leads there.
     await page.field('Access token').fill('opaque');
     await page.page.getByRole('button', { name: 'Explain' }).click();
-    await page.page.waitForFunction('document.activeElement.ariaLabel === "What the token says"');
+    await page.page.locator('[aria-label="What the token says"]:focus').waitFor();
   });
 
   test('explains at Enter, and says which fields are empty by the names beside their labels', async () => {
