@@ -90,7 +90,7 @@ export const withTabs = (page: string): string =>
       return tabs(commands.map((command) => `\`\`\`sh [${command.split(' ')[0]}]\n${command}\n${rest}\`\`\``));
     })
     .replaceAll(/(?:^```\w+ \[.+\]\n(?:(?!```).*\n)*```\n\n){2,}/gm, (blocks) => `${tabs([blocks.trim()])}\n\n`)
-    .replaceAll(/(?<=^(?:#+ .*Save|And) this as `([^`\n]+)`:?\n\n```\w+)(?=\n)/gm, (_, file) => ` file=${file}`)
+    .replaceAll(/(?<=^(?:#+ .*)?Save this as `([^`\n]+)`:?\n\n```\w+)(?=\n)/gm, (_, file) => ` file=${file}`)
     .replaceAll(/(?<=^In `([^`\n]+)`[^`\n]*:\n\n```\w+)(?= nightly\n|\n)/gm, (_, file) => ` file=${file}`)
     .replace(/(?<=^Known from .*:)(?:\s<\S+>,?)+$/m, (links) => `\n${links.replaceAll(/\s(<\S+>),?/g, '\n- $1')}`)
     .replaceAll(/^```dotenv\n(.*?^```)\n\n```ts fragment\n(.*?^```)$/gms, (_, settings, options) =>
