@@ -53,6 +53,7 @@ export default defineConfig({
   transformPageData: ({ relativePath }) => ({
     description: written.descriptionOf(relativePath.replace(/\.md$/, '')) ?? slogan,
     ...(relativePath === 'index.md' && { frontmatter: { sidebar: false, aside: false, pageClass: 'home' } }),
+    ...(relativePath.startsWith('reference/') && { frontmatter: { pageClass: 'reference' } }),
   }),
   transformHead({ pageData, title, description }) {
     const url = site + pageData.relativePath.replace(/(?:(^|\/)index)?\.md$/, '$1');
@@ -94,6 +95,12 @@ export default defineConfig({
           return searchedHtml(md.render(source, env), env.relativePath);
         },
       },
+    },
+    notFound: {
+      title: 'Page not found',
+      quote: 'The page may have another name now. Search for a word of it, or begin with the overview.',
+      linkText: 'Overview',
+      linkLabel: 'Open the overview',
     },
     socialLinks: [{ icon: 'github', link: repository }],
     editLink: { pattern: `${repository}/edit/main/docs/:path` },

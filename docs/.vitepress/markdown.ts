@@ -6,7 +6,7 @@ type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0];
 /** More characters in a row than this, summed over the longest cell of each column, make narrow columns, as do six columns. */
 const widestRow = 150;
 
-/** A name of at most so many characters stays on one line, except in a narrow column. */
+/** A name of at most so many characters stays on one line. */
 const longestName = 26;
 
 /** The anchors that GitHub gives to headings. */
@@ -25,8 +25,9 @@ export function configureMarkdown(md: Markdown): void {
   md.renderer.rules.code_inline = (tokens, index) => {
     const { content = '' } = tokens[index] ?? {};
     const words = md.utils.escapeHtml(content).replaceAll(/\S+/g, (word) => {
+      if (word.startsWith('--') && word.length <= longestName) return `<span class="short">${word}</span>`;
       const end = word.length > longestName ? '<wbr class="long">' : '<wbr>';
-      return word.replaceAll(/[_,(=](?=\w)|(?<=[\w}])\/(?=\w)|(?<=[a-z])(?=[A-Z])/g, `$&${end}`);
+      return word.replaceAll(/[_,(=](?=\w)|(?<=[\w}])\/(?=\w)|(?<=[a-z])(?=[A-Z][a-z])/g, `$&${end}`);
     });
     return `<code v-pre${content.length > longestName ? '' : ' class="short"'}>${words}</code>`;
   };
@@ -104,6 +105,9 @@ function labelCells(tokens: ReturnType<Markdown['parse']>): void {
     if (token.type === 'th_open') head.push(tokens[index + 1]?.content.replaceAll('`', '') ?? '');
     if (token.type === 'td_open') {
       token.attrSet('data-label', head[column] ?? '');
+      // TypeDoc writes a hyphen where a docstring says nothing.
+      const text = tokens[index + 1];
+      if (text?.content === '-') text.children = [];
       if (column === 0 && /^[\d,]+$/.test(tokens[index + 1]?.content ?? '')) token.attrSet('class', 'number');
       const shown = tokens[index + 1]?.content.replaceAll(/\]\([^)]*\)/g, '') ?? '';
       widths[column] = Math.max(widths[column] ?? 0, shown.length);

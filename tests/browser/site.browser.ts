@@ -119,6 +119,15 @@ test('the URL of a page with a slash at its end leads to the page', async () => 
   expect(new URL(page.url()).pathname).toBe(`${base}start/hono`);
 });
 
+test('the sidebar shows the entry of the open page', async () => {
+  await using site = serveSite();
+  const { page } = await openWide();
+  await page.goto(new URL(`${base}reference/testing`, site.url).href);
+  const entry = page.locator('.VPSidebar .is-link.is-active');
+  await page.waitForFunction(`document.querySelector('.VPSidebar').scrollTop > 0`);
+  expect((await entry.boundingBox())?.y).toBeWithin(100, 800);
+});
+
 test.each(['light', 'dark'] as const)('pages are accessible, and their text has contrast: %s', async (colorScheme) => {
   await using site = serveSite();
   const { page } = await openWide({ colorScheme });

@@ -83,16 +83,17 @@ export function tablesOf(
   versions: Readonly<Record<string, string>>,
 ): string {
   const cells = results.flatMap(([library, rows]) => rows.map((row) => cellOf(library, row)));
-  const summary = results.map(([{ name, packages }]) => {
+  const summary = results.map(([{ name }]) => {
     const counts = groupBy(
       cells.filter((cell) => cell.name === name),
       ({ outcome }) => outcome,
     );
     const count = (outcome: string) => counts.get(outcome)?.length ?? 0;
     const others = outcomes.filter(count).map((outcome) => `${count(outcome)} ${outcome}`);
-    const installed = packages.map((each) => `${each} ${versions[each]}`);
-    return [`[${name}](#${anchorOf(name)})`, String(count('pass')), installed.join(', '), others.join(', ')];
+    return [`[${name}](#${anchorOf(name)})`, String(count('pass')), others.join(', ')];
   });
+  const packages = new Set(results.flatMap(([library]) => library.packages));
+  const installed = Array.from(packages, (each) => `${each} ${versions[each]}`);
   const left = cells.filter(({ label }) => label === 'Left to you');
   const leaves = [...groupBy(left, ({ name, words }) => `${name} | ${words}`)].map(([key, group]) => {
     const [name = '', words = ''] = key.split(' | ');
@@ -101,7 +102,8 @@ export function tablesOf(
   const sectionOf = ({ row }: Cell) => Object.keys(sections).find((title) => sections[title]?.test(row.id)) ?? '';
   const bySection = groupBy(cells, sectionOf);
   return [
-    table(['Library', 'Rows that pass', 'Versions', 'Other rows'], summary),
+    table(['Library', 'Rows that pass', 'Other rows'], summary),
+    `Versions: ${installed.join(', ')}.`,
     `## What is left to you\n\n${table(['Library', 'Rows', 'Its documentation'], leaves)}`,
     ...Object.keys(sections).map((title) => section(title, bySection.get(title) ?? [])),
   ].join('\n\n');
