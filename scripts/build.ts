@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, renameSync, rmdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json';
@@ -57,8 +57,11 @@ if (import.meta.main) {
   // Built elsewhere and then moved, because another process may be starting the current executable, or building one
   // too.
   const folder = mkdtempSync('dist/build-');
-  await build(folder, values.target);
-  for (const name of [executableName, billName, noticesName]) renameSync(join(folder, name), join('dist', name));
-  rmdirSync(folder);
+  try {
+    await build(folder, values.target);
+    for (const name of [executableName, billName, noticesName]) renameSync(join(folder, name), join('dist', name));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
   console.log(`dist/${executableName}: ${(Bun.file(`dist/${executableName}`).size / 1e6).toFixed(0)} MB`);
 }
