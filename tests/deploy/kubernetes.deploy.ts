@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { join, relative } from 'node:path';
-import { $ } from 'bun';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
 import type { INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
 import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
@@ -10,24 +8,15 @@ import { startService } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { bearer, mintToken } from '../support/mint.ts';
 import { startRedis } from '../support/redis-server.ts';
-import { readText, root } from '../support/repository.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { readText } from '../support/repository.ts';
 import { expectTypes, unknownSettings } from './checks.ts';
+import { type Manifest, readManifests, typesOf } from './manifests.ts';
 
-interface Manifest {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-}
-/** Returns the manifests that `kubectl apply -k` would send for the base with the replay store. */
-async function readManifests(): Promise<readonly Manifest[]> {
-  const overlay = temporaryFolder();
-  const path = (folder: string) => relative(overlay, join(root, 'deploy', folder));
-  const text = `resources: [${path('kubernetes')}]\ncomponents: [${path('kubernetes/replay-store')}]\n`;
-  await Bun.write(join(overlay, 'kustomization.yaml'), text);
-  return Bun.YAML.parse(await $`kubectl kustomize ${overlay}`.text()) as Manifest[];
-}
-const manifests = await readManifests();
+const components = ['replay-store', 'gateway', 'pod-monitor'] as const;
+const set = { DPOP: 'required', PUBLIC_URL: 'https://api.example.org', AUDIENCE: 'https://api.example.org/' };
+const literals = JSON.stringify(Object.entries(set).map(([name, value]) => `${name}=${value}`));
+const overlay = `configMapGenerator: [{ name: protected-api, behavior: merge, literals: ${literals} }]`;
+const manifests = await readManifests(components, overlay);
 
 /** Returns the manifest of this kind whose name starts so: that of settings ends with a digest. */
 function find(kind: string, name = 'protected-api'): Manifest {
@@ -41,9 +30,8 @@ const settings = () => (find('ConfigMap') as IConfigMap).data ?? {};
 const labelsOf = (name: string) => ({ 'app.kubernetes.io/name': name });
 
 describe('the manifests', () => {
-  test('have only fields of the schema of Kubernetes', () => {
-    const fromOf = ({ apiVersion, kind }: Manifest) => `kubernetes-models/${apiVersion}/${kind}`;
-    return expectTypes(manifests.map((value) => ({ value, type: `I${value.kind}`, from: fromOf(value) })));
+  test('have only fields of the schemas of Kubernetes, of the Gateway API and of the Prometheus Operator', () => {
+    return expectTypes(manifests.map((value) => ({ value, type: `I${value.kind}`, from: typesOf(value) })));
   });
 
   test('of a network policy are valid with the lines that some clusters need, too', async () => {
@@ -59,6 +47,8 @@ describe('the manifests', () => {
       { value, type: 'INetworkPolicy', from: 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy' },
     ]);
   });
+
+  test('keep the settings of an overlay with every component', () => expect(settings()).toMatchObject(set));
 
   test('set nothing but settings of the service', async () => {
     expect(await unknownSettings(Object.keys(settings()))).toEqual([]);
@@ -119,7 +109,7 @@ describe('the manifests', () => {
     // It is read-only and has no capabilities and no new privileges, as every container of the tests.
     const memory = String(resources?.limits?.memory).replace('i', '');
     const limits = [`--user=${runAsUser}:${runAsGroup}`, `--memory=${memory}`];
-    const here = { ISSUER: issuer.url, METRICS_PORT, REDIS_URL: '', SHUTDOWN_DELAY_SECONDS: '0' };
+    const here = { ISSUER: issuer.url, METRICS_PORT, REDIS_URL: '', DPOP: 'on', SHUTDOWN_DELAY_SECONDS: '0' };
     const { origin, close } = await startService(
       async (given) => (await runContainer(['--network=host', ...limits], { ...settings(), ...given })).process,
       here,

@@ -2,13 +2,14 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import dashboard from '../../deploy/grafana/dashboard.json';
-import { type Environment, freePort, run, until, untilProcess } from '../support/child-process.ts';
+import { type Environment, freePort, until } from '../support/child-process.ts';
 import { serve } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 import { readText, root } from '../support/repository.ts';
 import { expectTypes } from './checks.ts';
+import { startPrometheus } from './prometheus.ts';
 
 const rules = 'deploy/prometheus/alerts.yaml';
 
@@ -59,25 +60,10 @@ describe('a Prometheus that scrapes two instances, one of which cannot reach its
       { job_name: 'other', static_configs: [{ targets: [other.url.host] }] },
     ],
   };
-  const prometheus = run(
-    ['prometheus', '--config.file=prometheus.json', '--web.listen-address=127.0.0.1:0', '--storage.tsdb.path=data'],
-    {},
-    { 'prometheus.json': JSON.stringify(configuration) },
-  );
-  const address = () => /msg="Listening on" address=(\S+)/.exec(prometheus.stderr())?.[1];
-  await untilProcess(prometheus, () => address() !== undefined, 'a Prometheus that listens');
-  const origin = `http://${address()}`;
-  await until(async () => (await fetch(`${origin}/-/ready`)).ok, 'a Prometheus that is ready');
-  const query = async (expression: string) => {
-    const response = await fetch(`${origin}/api/v1/query?query=${encodeURIComponent(expression)}`);
-    const { data, error } = (await response.json()) as { data: { result: readonly unknown[] }; error?: string };
-    expect(error, expression).toBeUndefined();
-    return data.result;
-  };
+  const { query, close } = await startPrometheus(configuration);
   await until(async () => (await query('up == 1')).length === 3, 'all instances to be scraped');
   afterAll(async () => {
-    prometheus.signal('SIGKILL');
-    await Promise.all([prometheus.finished, reached.close(), unreached.close(), issuer.close(), other.stop(true)]);
+    await Promise.all([close(), reached.close(), unreached.close(), issuer.close(), other.stop(true)]);
   });
   const fires = async ({ target }: typeof reached, result: string) => {
     const labels = `alertname="ProtectedApiKeySetFetchFailed",instance="${target}",result=~"${result}"`;
