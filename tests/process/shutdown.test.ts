@@ -6,6 +6,7 @@ import { executableForm, sourceForm } from '../support/forms.ts';
 import { AUDIENCE } from '../support/mint.ts';
 import { open } from '../support/raw-http.ts';
 import { readJsonLines } from '../support/recorded-log.ts';
+import { readText } from '../support/repository.ts';
 
 await executableForm.command();
 
@@ -66,6 +67,10 @@ describe.concurrent('a signal', () => {
     issuer.mode = { kind: 'response', status: 500 };
     const failed = { level: 'error', issuers: [{ keys: 1, lastFailure: { failure: 'status', status: 500 } }] };
     expect(await told('Cannot fetch all keys on SIGHUP')).toMatchObject(failed);
+    const page = await readText('docs/operations.md');
+    const lines = readJsonLines(service.output()).slice(-3);
+    for (const { msg } of lines) expect(page).toContain(`\`${String(msg).split(':')[0]}\``);
+    expect(lines).toMatchObject([{ level: 'info' }, { level: 'warn' }, { level: 'error' }]);
     expect(await service.close()).toBe(0);
   });
 
