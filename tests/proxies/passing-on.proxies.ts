@@ -4,7 +4,8 @@ import { freePort, untilReachable } from '../support/child-process.ts';
 import { fixtureFor, startedFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { listen, rawRequest } from '../support/raw-http.ts';
-import { haproxy, nginx } from './proxies.ts';
+import { readText } from '../support/repository.ts';
+import { haproxy, nginx, nginxServers, startCaddy, startNginx } from './proxies.ts';
 
 /** Starts a proxy in front of two servers, each of which reads a request to /lost and closes the connection. */
 function behind({ start }: typeof nginx) {
@@ -105,4 +106,42 @@ describe.each([haproxy, nginx])('behind $name, the service', ({ start }) => {
     expect(await response.json()).toMatchObject({ code: 'invalid_header' });
     expect(response.status).toBe(401);
   });
+});
+
+test('nginx as its file suggests FRONTEND serves the API, not the page that nginx is installed with', async () => {
+  const template = await readText('deploy/nginx/protected-api.conf.template');
+  const [, options = ''] = /such as\n# "80( [^"]*)"/.exec(template) ?? [];
+  const frontend = `127.0.0.1:${await freePort()}`;
+  const api = createServer((_, response) => response.end('api'));
+  const installed = `server { listen ${frontend}; server_name localhost; return 200 "installed"; }`;
+  const servers = await nginxServers(`${frontend}${options}`, `127.0.0.1:${await listen(api)}`);
+  const proxy = startNginx(installed + servers);
+  await untilReachable(`http://${frontend}`, proxy);
+  const response = await rawRequest(`http://${frontend}`, ['GET / HTTP/1.1', 'Host: api.test', 'Connection: close']);
+  expect(await response.text()).toBe('api');
+  api.close();
+  proxy.signal('SIGTERM');
+  await proxy.finished;
+});
+
+test.each([
+  ['repeats a GET with a proof on a kept connection', '', 2],
+  ['with the line of the page does not', 'keepalive off', 1],
+])('Caddy %s', async (_name, option, times) => {
+  const seen: string[] = [];
+  const server = createServer(({ url = '', socket }, response) => {
+    seen.push(url);
+    if (url === '/lost') socket.destroy();
+    else response.end('ok');
+  });
+  const frontend = `http://127.0.0.1:${await freePort()}`;
+  const transport = `transport http {\n${option}\n}`;
+  const proxy = startCaddy(`${frontend} {\nreverse_proxy 127.0.0.1:${await listen(server)} {\n${transport}\n}\n}\n`);
+  await untilReachable(`${frontend}/kept`, proxy, ({ ok }) => ok);
+  expect((await fetch(`${frontend}/lost`, { headers: { DPoP: 'a.b.c' } })).status).toBe(502);
+  expect(seen.filter((url) => url === '/lost')).toHaveLength(times);
+  if (option) expect(await readText('docs/operations.md')).toContain(`\`${option}\``);
+  server.close();
+  proxy.signal('SIGTERM');
+  await proxy.finished;
 });

@@ -37,6 +37,14 @@ export function startNginx(text: string) {
   return run(['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'], { PATH }, files);
 }
 
+/** Returns the servers of nginx as deploy/ configures them. */
+export async function nginxServers(frontend: string, one: string, two = one): Promise<string> {
+  const values: Readonly<Record<string, string>> = { FRONTEND: frontend, SERVER_1: one, SERVER_2: two };
+  return (await deployed('nginx/protected-api.conf.template'))
+    .replace(/\$\{(\w+)\}/g, (_, name) => values[name] ?? '')
+    .replaceAll('keepalive 32', 'keepalive 2');
+}
+
 /** Starts Caddy with this configuration of its sites. */
 export function startCaddy(text: string) {
   const Caddyfile = `{\n  admin off\n  auto_https off\n}\n${text}`;
@@ -61,13 +69,7 @@ export const nginx: typeof haproxy = {
   mutualTls: (folder) => ` ssl; ssl_certificate ${folder}/server.pem; ssl_certificate_key ${folder}/server.key;
       ssl_client_certificate ${folder}/ca.pem; ssl_verify_client on`,
   selfSigned: (folder) => nginx.mutualTls(folder).replace('ssl_verify_client on', 'ssl_verify_client optional_no_ca'),
-  async start(frontend, one, two = one) {
-    const values: Readonly<Record<string, string>> = { FRONTEND: frontend, SERVER_1: one, SERVER_2: two };
-    const text = (await deployed('nginx/protected-api.conf.template'))
-      .replace(/\$\{(\w+)\}/g, (_, name) => values[name] ?? '')
-      .replaceAll('keepalive 32', 'keepalive 2');
-    return startNginx(text);
-  },
+  start: async (...servers) => startNginx(await nginxServers(...servers)),
 };
 
 /** Passes bytes on to `port` unchanged, and counts the connections on which requests for the API came. */
