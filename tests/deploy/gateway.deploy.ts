@@ -5,7 +5,7 @@ import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import type { IService } from 'kubernetes-models/v1/Service';
 import { readText } from '../support/repository.ts';
 import { expectTypes } from './checks.ts';
-import { type Manifest, readManifests, typesOf, yamlBlocks } from './manifests.ts';
+import { type Manifest, overlayBlocks, readManifests, typesOf, yamlBlocks } from './manifests.ts';
 
 const [gatewayText = '', overlay = ''] = await yamlBlocks('Clients outside the cluster');
 
@@ -54,7 +54,7 @@ test('the route attaches only to the listener of the page, which terminates TLS 
   const [listener] = gateway.spec?.listeners ?? [];
   expect(route?.parentRefs).toEqual([{ name, namespace, sectionName: listener?.name ?? '' }]);
   expect(listener).toMatchObject({ protocol: 'HTTPS', tls: { mode: 'Terminate' }, port: 443 });
-  expect(listener?.allowedRoutes?.namespaces?.from).toBe('All');
+  expect(listener?.allowedRoutes?.namespaces?.from).toBe('Selector');
   expect(route?.hostnames).toEqual([listener?.hostname ?? '']);
 });
 
@@ -64,4 +64,25 @@ test('the overlay of the page sets the Gateway, the host, and PUBLIC_URL with th
   expect(built.route?.parentRefs).toEqual([{ name: 'public', namespace: 'edge', sectionName: 'https' }]);
   expect(built.route?.hostnames).toEqual([host]);
   expect(built.settings).toEqual({ ...settings, PUBLIC_URL: `https://${host}` });
+});
+
+test('the blocks of both pages make one overlay', async () => {
+  const blocks = await Promise.all(['deploy/README.md', 'docs/operations.md'].map(overlayBlocks));
+  const joined = new Map<string, unknown[]>();
+  for (const block of blocks.flat())
+    for (const [name, value] of Object.entries(Bun.YAML.parse(block) as Record<string, unknown>))
+      if (Array.isArray(value)) joined.set(name, [...(joined.get(name) ?? []), ...value]);
+  const { resources, components = [], ...others } = Object.fromEntries(joined);
+  const from = (folder: string) =>
+    `https://github.com/protected-api/protected-api//deploy/kubernetes${folder}?ref=v1.0.0`;
+  expect(resources).toEqual([from('')]);
+  expect(components).toEqual([from('/gateway'), from('/pod-monitor')]);
+  const manifests = await readManifests(['gateway', 'pod-monitor'], Bun.YAML.stringify(others, null, 2));
+  const find = (kind: string) => manifests.find((each) => each.kind === kind);
+  expect(find('ConfigMap')).toMatchObject({
+    data: { ISSUER: 'https://tenant.example.com/', PUBLIC_URL: 'https://api.example.org' },
+  });
+  expect(find('HTTPRoute')).toHaveProperty('spec.hostnames', ['api.example.org']);
+  expect(JSON.stringify(find('NetworkPolicy'))).toContain('"observability"');
+  expect(JSON.stringify(find('Deployment'))).toContain('"ghcr.io/protected-api/protected-api:1.0.0"');
 });

@@ -34,3 +34,9 @@ export async function yamlBlocks(heading: string): Promise<string[]> {
   const [text = ''] = section.split(/\n##+ /);
   return Array.from(text.matchAll(/^```yaml\n(.*?)^```$/gms), ([, block = '']) => block);
 }
+
+/** Returns the blocks of a page that belong to the kustomization.yaml of an overlay. */
+export async function overlayBlocks(page: string): Promise<string[]> {
+  const blocks = (await readText(page)).matchAll(/^( *)```yaml\n\s*(# kustomization\.yaml\n.*?)^ *```$/gms);
+  return Array.from(blocks, ([, indent = '', block = '']) => block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
+}
