@@ -73,7 +73,7 @@ function drawBlocks(md: Markdown): void {
     const html = fence?.(...given) ?? '';
     const [, file] = /^\w+ file=(\S+)/.exec(info) ?? [];
     if (file !== undefined) return `<p class="file-name">${md.utils.escapeHtml(file)}</p>${html}`;
-    return info === 'ts fragment' ? html.replace('"lang">ts<', '"lang">fragment<') : html;
+    return info === 'ts fragment' ? html.replace('"lang">ts<', '"lang">excerpt<') : html;
   };
 }
 
