@@ -5,7 +5,7 @@ import { checkOptions } from '../options/check-options.ts';
 import { isProof } from '../proof/check-proof.ts';
 import { Refusal, refusals } from '../refusals.ts';
 import { type ClaimRules, readClaims } from '../token/claims.ts';
-import type { Authentication, CheckedOptions, GuardOptions, GuardRequest, Requirements } from '../types.ts';
+import type { Authentication, CheckedOptions, Claims, GuardOptions, GuardRequest, Requirements } from '../types.ts';
 import { isJsonObject, isText, type Members } from '../values/json.ts';
 import { settingOf } from '../values/text.ts';
 import { describeChecks } from './checks/checks.ts';
@@ -54,7 +54,7 @@ export async function explainToken(
   if (given.issuer === undefined && given.audience === undefined) return explainUnchecked(decoded, given, nameOf);
   const checked = checkOptions(given as GuardOptions);
   const { options, seen } = observe(checked);
-  const request = requestWith(decoded.text, schemeFor(checked, decoded.claims), proof, checked);
+  const request = requestWith(decoded.text, decoded.otherScheme ?? schemeFor(checked, decoded.claims), proof, checked);
   const { core, result } = await decideOn(request, options, seen, requirements, proof);
   const [reason, later] = seen.reasons;
   const { claims, rules, issuer, ...issuers } = selectIssuer(checked, seen, decoded.claims);
@@ -75,17 +75,20 @@ export async function explainToken(
     nameOf,
     proof: proof && { pasted: proof, expected: await expectedOf(proof, decoded.text, checked, later) },
   });
-  const isAccepted = !reason || reason === 'scope_insufficient' || reason === 'authentication_insufficient';
+  const lacksScope = checked.requireScope && core.scopesOf(claims as Claims).length === 0;
+  const isAccepted = !reason || (/^(?:scope|authentication)_insufficient$/.test(reason) && !lacksScope);
   const unverified =
     reason === 'keys_unavailable' && rules
-      ? readUnverified(claims, rules, nowSeconds, core.readRequirements(requirements))
+      ? (readUnverified(claims, rules, nowSeconds, core.readRequirements(requirements)) ??
+        (lacksScope ? 'scope_insufficient' : 'accepted'))
       : undefined;
   const explained = { isAccepted, checks: withVerdicts(checks, reason, unverified), suggestion: undefined };
   if (!(result instanceof Response) || !reason) {
     const advice = ['Token is accepted', ...doubtsAbout(claims, result)].join('. ') + decoded.aside;
     return withRender({ ...explained, status: 200, error: undefined, advice });
   }
-  const advice = adviceFor(checks, reason) || refusals[reason].description;
+  const doubt = doubtKind(claims);
+  const advice = (adviceFor(checks, reason) || refusals[reason].description) + (doubt && `. ${doubt}`);
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : adviseUnverified(checks, unverified);
   const error = errorIn(await result.text()) ?? refusals[reason].error;
   return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere + decoded.aside });
@@ -123,10 +126,9 @@ function readUnverified(
   rules: ClaimRules,
   nowSeconds: number,
   { check }: Pick<RoutePolicy, 'check'>,
-): Unverified {
+): Unverified | undefined {
   const claims = readClaims(given, rules, nowSeconds);
-  const refusal = claims instanceof Refusal ? claims : check(claims);
-  return refusal?.reason ?? 'accepted';
+  return (claims instanceof Refusal ? claims : check(claims))?.reason;
 }
 
 /** Returns a sentence on the check that would reject the claims. That of the issuer is the advice already. */
@@ -149,7 +151,7 @@ const explainProofAlone = () =>
 function doubtsAbout(claims: Members, result: Response | Authentication): readonly string[] {
   const doubt = doubtKind(claims);
   const grants = result instanceof Response || result.scopes.length > 0;
-  return [...(doubt ? [`${doubt}: send an access token`] : []), ...(grants ? [] : ['It grants no scope'])];
+  return [...(doubt ? [doubt] : []), ...(grants ? [] : ['It grants no scope'])];
 }
 
 /** Returns what a body names as its error. With `formatRejection`, a body can be anything. */

@@ -54,7 +54,7 @@ export function findProof(pasted: string): { readonly proof: PastedProof; readon
 /** Returns the request with a token, and the proof if any. Not a `Request`, which takes some methods as another. */
 export function requestWith(
   token: string,
-  usual: Scheme,
+  usual: string,
   proof: PastedProof | undefined,
   { dpop, publicUrl }: CheckedOptions,
 ): GuardRequest {

@@ -7,7 +7,7 @@ import { type Members, withoutNulls } from '../values/json.ts';
  * Extracts the token from pasted text: a token, an Authorization header, alone or in a command, the JSON response of a
  * token endpoint, or another text that has a JWT or `access_token=`. Line breaks that a terminal inserted are removed.
  */
-function findToken(text: string): { readonly token: string; readonly isAmongText?: boolean } {
+function findToken(text: string): { readonly token: string; readonly isAmongText?: boolean; readonly scheme?: string } {
   const trimmed = text.trim();
   // The shell zsh prints % behind output without a line feed.
   const pasted = trimmed.endsWith('%') ? trimmed.slice(0, -1).trimEnd() : trimmed;
@@ -19,8 +19,8 @@ function findToken(text: string): { readonly token: string; readonly isAmongText
   const sent = unquoted.replace(/^(?:authorization\s*:\s*(?:bearer|dpop)(?:\s+|$)|(?:bearer|dpop)\s+)/i, '');
   const token = withoutLineBreaks(sent);
   if (/^[\w.~+/-]+=*$/.test(token)) return { token };
-  const [, inHeader] = headerIn(pasted, 'authorization', authorization);
-  if (inHeader !== undefined) return { token: inHeader };
+  const [scheme = '', inHeader] = headerIn(pasted, 'authorization', authorization);
+  if (inHeader !== undefined) return { token: inHeader, scheme };
   const among = sent === unquoted ? tokenAmong(pasted) : undefined;
   return among === undefined ? { token } : { token: among, isAmongText: true };
 }
@@ -33,7 +33,7 @@ function tokenAmong(text: string): string | undefined {
 }
 
 /** The scheme of an Authorization header, and its token. */
-export const authorization = String.raw`(bearer|dpop)[ \t]+([\w.~+/=-]+`;
+export const authorization = String.raw`([\w-]+)[ \t]+([\w.~+/=-]+`;
 
 /** Returns the header with this name in pasted text, if nothing is behind it. A terminal may have broken its line. */
 export function headerIn(text: string, name: string, value: string): readonly string[] {
@@ -67,14 +67,16 @@ const withoutLineBreaks = (text: string) =>
  */
 export function decodePasted(pasted: string) {
   // Other characters are allowed neither in a header nor in a token.
-  const { token, isAmongText = false } = findToken(pasted);
+  const { token, scheme = 'bearer', isAmongText = false } = findToken(pasted);
+  const otherScheme = /^(?:bearer|dpop)$/i.test(scheme) ? undefined : scheme;
   const text = token.replace(/[^\x20-\x7e\t]/g, '?');
   const aside = isAmongText ? '. Only the token in the text was read: send it as Authorization: Bearer TOKEN' : '';
   // The guard does not decode a longer token either. Its JSON may be nested too deeply to print.
-  if (text.length > maxTokenLength) return { text, aside, header: {}, claims: {} };
+  if (text.length > maxTokenLength) return { text, aside, otherScheme, header: {}, claims: {} };
   return {
     text,
     aside,
+    otherScheme,
     header: membersOf(() => decodeProtectedHeader(text)),
     claims: membersOf(() => withoutNulls(decodeJwt(text))),
   };

@@ -21,7 +21,7 @@ describe('explainToken() says what was sent instead of a token', () => {
     [`${header}.${claims}.`, 'the token was cut: it has 2 of 3 parts'],
     [header, 'the token was cut: it has 1 of 3 parts'],
     [token.slice(0, -1), 'the token was probably cut: its signature has 341 characters, '],
-    [token.replace('.', '.!'), 'the token was cut or changed: '],
+    [token.replace('.', '.!'), 'the token was probably cut or changed: its payload is not JSON'],
     [`${header}.${claims}.SIGNATURE_REMOVED_BY_GOOGLE`, 'Google Cloud Run has replaced the signature. '],
     [`${pad(header)}.${pad(claims)}.${pad(signature)}`, 'a part ends with =, as in x-amzn-oidc-data'],
   ])('Bearer %s', async (text, advice) => {

@@ -47,6 +47,13 @@ test.each<[name: string, text: string, status: number, advice: string]>([
   ['typographic quotes', `“${tokenOf()}”`, 200, elsewhere],
   ['two schemes', `Bearer Bearer ${tokenOf()}`, 400, noToken],
   ['a header with more', `Authorization: Bearer ${tokenOf()} and more`, 400, noToken],
+  ...['basic', 'Token', 'Digest'].map((scheme): [string, string, number, string] => [
+    scheme,
+    `Authorization: ${scheme} dXNlcjpwYXNz`,
+    401,
+    'must start with Bearer',
+  ]),
+  ['Basic in a curl command', `curl -H 'Authorization: Basic dXNlcjpwYXNz' a.test`, 401, 'must start with Bearer'],
   ['a space in a token', tokenOf().replace(/.{30}$/, ' $&'), 400, noToken],
   ['%20 in a token', tokenOf().replace(/.{30}$/, '%20$&'), 401, 'the token was cut or changed'],
   ['an encrypted token that was cut', encrypted(jwe).slice(0, -4), 401, 'cut: an encrypted token has 5 parts'],
@@ -246,6 +253,8 @@ test.each<[name: string, text: string, status: number, advice: string]>([
   ['nothing', '', 400, 'nothing was pasted. '],
   ['empty JSON', '{}', 401, 'the JSON has no access_token'],
   ['three parts of other text', 'a.b.c', 401, 'the token was cut or changed: '],
+  ['a damaged payload', `${header}.X${claims}.${signature}`, 401, 'cut or changed: its payload is not JSON'],
+  ['a payload with nothing usual', `${header}.e30.${signature}`, 401, 'or has no iss, aud, sub or exp'],
   ['two parts', `${header}.${claims}`, 401, 'the token was cut: it has 2 of 3 parts'],
   ['no signature', `${btoa('{"alg":"none"}').replace(/=+$/, '')}.${claims}.`, 401, 'the token is not signed: '],
   [

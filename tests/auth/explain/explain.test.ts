@@ -6,6 +6,7 @@ import { explainToken } from '../../../src/auth/explain.ts';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { optionsFromEnvironment } from '../../../src/auth/options/environment.ts';
 import { refusals } from '../../../src/auth/refusals.ts';
+import type { Requirements } from '../../../src/auth/types.ts';
 import type { Environment } from '../../support/child-process.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { rsaKey } from '../../support/keys.ts';
@@ -60,7 +61,7 @@ explains('a valid token', withTime('exp', 100 * 86_400), [
 ]);
 explains('a token for another audience', { claims: { aud: ['https://other.example.test/', 'b'] } }, [
   'audience ["https://other.example.test/","b"] rejected: AUDIENCE is https://api.example.test/',
-  "401 invalid_token: the client must request a token for https://api.example.test/ (the parameter resource of RFC 8707, or audience). If the token's audience identifies this API and no other, set AUDIENCE to it",
+  "401 invalid_token: the client must request a token for https://api.example.test/ (the parameter resource of RFC 8707, or audience), or configure the issuer to put it into aud. If the token's audience identifies this API and no other, set AUDIENCE to it",
 ]);
 explains('a token of another issuer', { claims: { iss: 'https://other.example.test' } }, [
   'signature by the key signing-key verified',
@@ -76,7 +77,11 @@ explains('a token of none of several issuers, which is not checked with any key'
   '401 invalid_token: set ISSUER to <issuer> if …',
 ]);
 explains('an expired token', withTime('exp', -7300), [
-  'expiry 2 hours ago rejected: CLOCK_TOLERANCE_SECONDS is 0',
+  'expiry 2 hours ago rejected: it expired at 20…',
+  '401 invalid_token: the client must request a new token',
+]);
+explains('when an expired token did expire', { claims: { exp: 1 } }, [
+  ' ago rejected: it expired at 1970-01-01T00:00:01.000Z, and CLOCK_TOLERANCE_SECONDS is 0…',
   '401 invalid_token: the client must request a new token',
 ]);
 explains('a token that is not valid yet', withTime('nbf', 299), [
@@ -109,8 +114,78 @@ explains('what looks like an ID token', { claims: { nonce: 'n', at_hash: 'h', c_
 ]);
 explains('an ID token', { claims: { aud: 'my-client', nonce: 'n' } }, [
   'audience my-client rejected: AUDIENCE is https://api.example.test/',
-  '401 invalid_token: the client must request a token for https://api.example.test/ (the parameter resource of RFC 8707, or audience). It looks like an ID token, because it has nonce: its audience is the client, not an API',
+  '401 invalid_token: the client must request a token for https://api.example.test/ (the parameter resource of RFC 8707, or audience), or configure the issuer to put it into aud. It looks like an ID token, because it has nonce: send an access token',
 ]);
+explains('an audience of every client of Keycloak, which is set nowhere', { claims: { aud: 'account' } }, [
+  '401 invalid_token: the client must request a token for https://api.example.test/ (the parameter resource of RFC 8707, or audience), or configure the issuer to put it into aud',
+]);
+const needsScope = { REQUIRE_SCOPE: 'true', SCOPE_CLAIM: 'scp,roles' };
+explains('an ID token for this API', { claims: { nonce: 'n', scope: undefined }, settings: needsScope }, [
+  'scope scp none, roles none rejected: read:messages is required, SCOPE_CLAIM is scp, roles',
+  '403 insufficient_scope: the client must request the scope read:messages, and the issuer must grant it. It looks like an ID token, because it has nonce: send an access token',
+]);
+for (const settings of [{}, severalIssuers])
+  explains(
+    `a payload that is damaged, with ${'ISSUER' in settings ? 'several issuers' : 'one issuer'}`,
+    () => ({ ...text(mintToken(issuer.url).replace(/(?<=\.)./, 'X')), settings }),
+    [
+      '401 invalid_token: the token was probably cut or changed: its payload is not JSON, or has no iss, aud, sub or exp',
+    ],
+  );
+test.each<[name: string, claims: object, requirements: Requirements, status: number, row: string, end: string]>([
+  [
+    'without a scope',
+    {},
+    {},
+    403,
+    'scope scp none, roles none rejected: REQUIRE_SCOPE is true, SCOPE_CLAIM is scp, roles',
+    '403 insufficient_scope: the client must request a scope of this API, and the issuer must grant it',
+  ],
+  [
+    'without a scope, of which a route requires one',
+    {},
+    { scope: 'a' },
+    403,
+    'scope scp none, roles none rejected: a',
+    'grant it',
+  ],
+  [
+    'without a scope and a login',
+    {},
+    { acr: 'high' },
+    403,
+    'step-up acr none',
+    'the user to the issuer to log in again',
+  ],
+  [
+    'with another scope',
+    { scp: 'b' },
+    { scope: 'a' },
+    200,
+    'scope scp b, roles none rejected: a',
+    'grant it. Routes that require only a token return 200',
+  ],
+  ['with a scope', { scp: 'b' }, {}, 200, 'scope scp b, roles none sufficient', '200: Token is accepted'],
+])(
+  'explainToken() and the guard agree on REQUIRE_SCOPE for a token %s',
+  async (_name, claims, requirements, status, row, end) => {
+    const options = optionsWith(needsScope);
+    const token = mintToken(issuer.url, { claims: { scope: undefined, ...claims } });
+    const result = await createGuard(options).check(new Request('http://a.test', { headers: bearer(token) }));
+    expect(result instanceof Response ? result.status : 200).toBe(status);
+    const { render, isAccepted } = await explainToken(token, options, { requirements, words: 'settings' });
+    expect(isAccepted).toBe(status === 200);
+    const printed = render().trimEnd().replace(/ +/g, ' ').split('\n');
+    expect(printed).toContainEqual(expect.stringContaining(row));
+    expect(printed.at(-1)).toEndWith(end);
+  },
+);
+test('explainToken() says during an outage that REQUIRE_SCOPE would reject the token', async () => {
+  const options = optionsWith({ ...needsScope, JWKS_URI: 'http://127.0.0.1:1/keys' });
+  const explained = await explainToken(mintToken(issuer.url, { claims: { scope: undefined } }), options);
+  expect(explained.checks.at(-1)?.words).toStartWith('not verified, would be rejected: requireScope is true, ');
+  expect(explained).toMatchObject({ status: 503, advice: expect.stringContaining('the scope would be rejected: ') });
+});
 explains(
   'a token that a terminal has cut',
   () => text(mintToken(issuer.url, { claims: { a: 'x'.repeat(4000) } }).slice(0, 4095)),
@@ -379,6 +454,7 @@ test.each([
     const { status, checks, advice } = await explainToken(mintToken(trusted), options, asService);
     expect(status).toBe(503);
     expect(checks.find(({ name }) => name === 'key')?.words).toMatch(new RegExp(cause));
-    expect(advice).toBe(`set ISSUER to ${trusted} if you trust this issuer. Every character counts`);
+    const slash = 'The slash at its end is the only difference';
+    expect(advice).toBe(`set ISSUER to ${trusted} if you trust this issuer. ${slash}`);
   },
 );

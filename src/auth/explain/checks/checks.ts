@@ -2,7 +2,7 @@ import { describeFault } from '../../keys/fetch/fault.ts';
 import { claimReader, findMalformed } from '../../token/claims.ts';
 import { otherKindClaim } from '../../token/kinds.ts';
 import type { FetchFault } from '../../types.ts';
-import { type Check, check, doubtKind, type Explained, joined, show, showTime } from './explained.ts';
+import { type Check, check, doubtKind, type Explained, joined, otherApiOf, show, showTime } from './explained.ts';
 import { describeChange, describeHeader, hasOtherType, requestAudience } from './header-checks.ts';
 import { describeBinding, describeRequirements } from './requirement-checks.ts';
 
@@ -93,27 +93,30 @@ function describeOutage({ options, lastFailure, nameOf }: Explained, issuer: str
   return `the keys of ${issuer} cannot be fetched. Copy jwks_uri of your issuer's metadata to ${uri}`;
 }
 
-function trustIssuer({ claims, isIntrospected, issuer, lookup, nameOf }: Explained): string {
+function trustIssuer(explained: Explained): string {
+  const { claims, isIntrospected, issuer, lookup, options, nameOf } = explained;
   if (lookup !== undefined && typeof claims.iss === 'string')
     return `${nameOf('issuer')} ${lookup}. It must return an object with exactly this issuer if you trust it`;
   if (issuer !== undefined) return `tid must be the tenant in iss, but is ${show(claims.tid)}`;
-  if (claims.iss !== undefined)
-    return `set ${nameOf('issuer')} to ${show(claims.iss)} if you trust this issuer. Every character counts`;
-  return isIntrospected ? `${nameOf('introspect')} must respond with iss` : 'the issuer must put iss into the token';
+  const { iss } = claims;
+  const isSlash = options.issuer.some((each) => `${each}/` === iss || each === `${iss}/`);
+  const counts = isSlash ? 'The slash at its end is the only difference' : 'Every character counts';
+  if (iss !== undefined) return `set ${nameOf('issuer')} to ${show(iss)} if you trust this issuer. ${counts}`;
+  if (isIntrospected) return `${nameOf('introspect')} must respond with iss`;
+  return describeChange(explained) ?? 'the issuer must put iss into the token';
 }
 
 function describeClaims(explained: Explained): readonly Check[] {
   const { claims, options, nowSeconds, nameOf } = explained;
   const required = Object.entries(options.requiredClaims);
+  const renew = 'the client must request a new token';
   const tolerance = nameOf('clockToleranceSeconds');
   const wanted = `${tolerance} is ${options.clockToleranceSeconds}`;
+  const expired = new Date(typeof claims.exp === 'number' ? claims.exp * 1000 : Number.NaN).toJSON();
   const audience = show(claims.aud ?? claims[options.audienceClaim]);
-  const doubt = doubtKind(claims);
-  const setAudience = doubt
-    ? `. ${doubt}: its audience is the client, not an API`
-    : audience === 'none'
-      ? ''
-      : `. If the token's audience identifies this API and no other, set ${nameOf('audience')} to it`;
+  const isOwn = [claims.aud ?? audience].flat().some((each) => each !== 'none' && !otherApiOf(show(each)));
+  const own = `. If the token's audience identifies this API and no other, set ${nameOf('audience')} to it`;
+  const setAudience = isOwn && doubtKind(claims) === '' ? own : '';
   // A list of audiences that is empty is one too.
   const wins =
     claims.aud === undefined || options.audienceClaim === 'aud'
@@ -126,20 +129,21 @@ function describeClaims(explained: Explained): readonly Check[] {
   const start = claims.nbf === undefined ? undefined : showTime(claims.nbf, nowSeconds);
   return [
     check('audience', audience, `${nameOf('audience')} is ${joined(options.audience)}`, {
-      audience_mismatch: requestAudience(options) + setAudience + wins,
+      audience_mismatch: `${requestAudience(options)}, or configure the issuer to put it into aud${setAudience}${wins}`,
     }),
     check('claims', found, names, {
       required_claim_mismatch: `change ${nameOf('requiredClaims')}, or the claims that the issuer adds`,
     }),
     describeKind(explained),
     describeForms(explained),
-    check('expiry', showTime(claims.exp, nowSeconds), wanted, { token_expired: 'the client must request a new token' }),
+    check('expiry', showTime(claims.exp, nowSeconds), `it expired at ${expired}, and ${wanted}`, {
+      token_expired: renew,
+    }),
     check('not before', start, wanted, {
       token_not_yet_valid: `the clocks of the issuer and of this machine differ. Raise ${tolerance} (at most 300)`,
     }),
     check('age', issued, `${nameOf('maxTokenAgeSeconds')} is ${maxTokenAgeSeconds}`, {
-      token_too_old:
-        claims.iat === undefined ? 'the issuer must put iat into the token' : 'the client must request a new token',
+      token_too_old: claims.iat === undefined ? 'the issuer must put iat into the token' : renew,
     }),
   ];
 }

@@ -62,8 +62,19 @@ export function show(value: unknown): string {
 /** Names the claims that only ID tokens have: hashes of tokens, codes and states (OpenID Connect Core 1.0 §2). */
 export function doubtKind(claims: Members): string {
   const signs = ['nonce', 'at_hash', 'c_hash', 's_hash'].filter((name) => name in claims);
-  return signs.length === 0 ? '' : `It looks like an ID token, because it has ${joined(signs)}`;
+  return signs.length === 0 ? '' : `It looks like an ID token, because it has ${joined(signs)}: send an access token`;
 }
+
+/** Audiences of other APIs than the reader's, which tokens often have because the client named no other. */
+const otherApis: readonly (readonly [api: string, audience: RegExp])[] = [
+  ['Microsoft Graph', /^(?:https:\/\/graph\.microsoft\.(?:com|us)\/?|00000003-0000-0000-c000-000000000000)$/],
+  ['Azure AD Graph', /^(?:https:\/\/graph\.windows\.net\/?|00000002-0000-0000-c000-000000000000)$/],
+  ['Azure Resource Manager', /^https:\/\/management\.(?:azure|core\.windows)\.(?:com|net)\/?$/],
+  ['the account console of Keycloak', /^account$/],
+  ['the userinfo endpoint of the issuer', /\/userinfo$/],
+  ['every API', /^\*$/],
+];
+export const otherApiOf = (audience: string) => otherApis.find(([, form]) => form.test(audience))?.[0];
 
 export const joined = (values: readonly string[]) => values.join(', ');
 

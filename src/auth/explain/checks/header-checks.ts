@@ -83,7 +83,8 @@ function describeSent(text: string): string | undefined {
 }
 
 /** Returns what happened to a token on its way, if it shows. */
-export function describeChange({ text, header }: Pick<Explained, 'text' | 'header'>): string | undefined {
+export function describeChange(explained: Pick<Explained, 'text' | 'header' | 'claims'>): string | undefined {
+  const { text, header, claims } = explained;
   const parts = text.split('.');
   if (parts[2] === 'SIGNATURE_REMOVED_BY_GOOGLE')
     return 'Google Cloud Run has replaced the signature. Clients must send the token for Cloud Run in X-Serverless-Authorization: then Authorization arrives as it was sent';
@@ -96,6 +97,8 @@ export function describeChange({ text, header }: Pick<Explained, 'text' | 'heade
   if (header.enc !== undefined && parts.length < 5) return 'the token was cut: an encrypted token has 5 parts';
   const count = parts.filter((part) => part !== '').length;
   if (text.startsWith('eyJ') && count < 3) return `the token was cut: it has ${count} of 3 parts`;
+  if (header.alg !== undefined && !['iss', 'aud', 'sub', 'exp'].some((name) => name in claims))
+    return 'the token was probably cut or changed: its payload is not JSON, or has no iss, aud, sub or exp';
   const [least, length] = [leastSignatureLength(header.alg), parts[2]?.length ?? 0];
   return length < least
     ? `the token was probably cut: its signature has ${length} characters, and ${header.alg} requires at least ${least}`

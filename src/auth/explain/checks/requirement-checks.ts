@@ -64,17 +64,21 @@ function describeScope({ claims, options, requirements: { scope }, nameOf }: Exp
   const sources = new Set(scopeClaim.map((name) => (name.startsWith('/') ? (name.split('/')[1] ?? '') : name)));
   const implied = Object.entries(scopeImplies).flatMap(([broad, narrow]) => narrow.map((one) => `${broad}=${one}`));
   const settings = [
-    `${wanted} is required, ${nameOf('scopeClaim')} is ${joined(scopeClaim)}`,
+    wanted === '' ? `${nameOf('requireScope')} is true` : `${wanted} is required`,
+    `${nameOf('scopeClaim')} is ${joined(scopeClaim)}`,
     ...(scopePrefix === '' ? [] : [`${nameOf('scopePrefix')} is ${scopePrefix}`]),
     ...(implied.length === 0 ? [] : [`${nameOf('scopeImplies')} is ${joined(implied)}`]),
   ];
-  const claim = findClaim(claims, (has) => (isAny ? names.some(has) : names.every(has)));
-  const has = wanted === '' ? undefined : joined([...sources].map((name) => `${name} ${show(claims[name])}`));
+  const claim = findClaim(claims, (has) => names.some(has) && (isAny || names.every(has)));
+  const isChecked = wanted !== '' || options.requireScope;
+  const has = isChecked ? joined([...sources].map((name) => `${name} ${show(claims[name])}`)) : undefined;
+  const requested = join(required.map((name) => scopeRequestPrefix + name)) || 'of this API';
   const advice =
     claim === undefined
-      ? `the client must request the scope ${join(required.map((name) => scopeRequestPrefix + name))}, and the issuer must grant it`
+      ? `the client must request ${wanted === '' ? 'a' : 'the'} scope ${requested}, and the issuer must grant it`
       : `set ${nameOf('scopeClaim')} to ${claim}, the claim that has the scope`;
-  return check('scope', has, joined(settings), { scope_insufficient: advice }, `sufficient for ${wanted}`);
+  const passed = wanted === '' ? 'sufficient' : `sufficient for ${wanted}`;
+  return check('scope', has, joined(settings), { scope_insufficient: advice }, passed);
 }
 
 type IsGranted = (has: (scope: string) => boolean) => boolean;

@@ -5,7 +5,7 @@ import { canBeIssuer, isDiscoverable } from '../../options/issuers.ts';
 import type { Claims, GuardOptions } from '../../types.ts';
 import { isText, type Members } from '../../values/json.ts';
 import { isPlainWord, settingOf } from '../../values/text.ts';
-import { doubtKind, show } from '../checks/explained.ts';
+import { doubtKind, otherApiOf, show } from '../checks/explained.ts';
 
 /*
  * The options that would accept a token, from what the token says. Nothing of it is verified, so every suggestion warns
@@ -74,16 +74,6 @@ const clientClaims = ['client_id', 'azp', 'cid', 'appid', 'applicationId'];
 const scopeClaims = ['scope', 'scp', 'permissions', 'roles', '/app_metadata/permissions', '/realm_access/roles'];
 /** What clients request for themselves. It permits nothing at an API. */
 const signInScopes = /^(?:|openid|profile|email|address|phone|offline_access)$/;
-/** Audiences of other APIs than the reader's, which tokens often have because the client named no other. */
-const otherApis: readonly (readonly [api: string, audience: RegExp])[] = [
-  ['Microsoft Graph', /^(?:https:\/\/graph\.microsoft\.(?:com|us)\/?|00000003-0000-0000-c000-000000000000)$/],
-  ['Azure AD Graph', /^(?:https:\/\/graph\.windows\.net\/?|00000002-0000-0000-c000-000000000000)$/],
-  ['Azure Resource Manager', /^https:\/\/management\.(?:azure|core\.windows)\.(?:com|net)\/?$/],
-  ['the account console of Keycloak', /^account$/],
-  ['the userinfo endpoint of the issuer', /\/userinfo$/],
-  ['every API', /^\*$/],
-];
-const otherApiOf = (audience: string) => otherApis.find(([, form]) => form.test(audience))?.[0];
 
 /** Whether a value can stand in a list of settings and in quotes. */
 const isWritable = (value: unknown): value is string => isPlainWord(value) && !/[,']/.test(value);
@@ -143,8 +133,8 @@ function doubtAudience(claims: Members, audiences: readonly string[], audienceCl
   return [
     audiences.length === 0 && `No setting accepts the aud ${show(claims.aud)}: request a token for your API`,
     audiences.length > 1 && 'Keep only the audiences that identify your API and nothing else',
-    ...others.map((api) => `The audience is that of ${api}: request a token for your API`),
-    doubt !== '' && `${doubt}: its audience is the client, not an API`,
+    ...others.map((api) => `The audience is that of ${api}: your API needs its own`),
+    doubt !== '' && doubt,
     audienceClaim !== undefined &&
       organizationClaims.includes(audienceClaim) &&
       `${missing}. ${audienceClaim} identifies an organization: every token for it is accepted`,

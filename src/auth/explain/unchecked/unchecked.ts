@@ -54,7 +54,8 @@ function whyRejected(
   rules: CheckedOptions,
   nowSeconds: number,
 ): RefusalReason | undefined {
-  const { text, claims } = decoded;
+  const { text, claims, otherScheme } = decoded;
+  if (otherScheme !== undefined) return 'scheme_unsupported';
   if (text === '' || /[ \t]/.test(text)) return 'credentials_malformed';
   const header = createHeaderReader(rules.algorithms, rules.tokenType)(text);
   if (header instanceof Refusal)
