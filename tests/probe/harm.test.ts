@@ -31,6 +31,13 @@ describe('harmOf()', () => {
   });
 });
 
+test('byHarm() puts the remedy that repairs the most rows first among those of one harm', () => {
+  const weak = row({ id: 'key-weak', remedy: 'Refuse weak keys' });
+  const faults = [weak, row({ id: 'audience-other' }), row({ id: 'audience-none' })];
+  expect(byHarm(faults).map(({ id }) => id)).toEqual(['audience-other', 'audience-none', 'key-weak']);
+  expect(summaryOf(reportOf(faults, [], 'Depth: full'))).toContain('First, for audience-other: Compare aud.');
+});
+
 describe('the report begins with a sentence', () => {
   const passed = row({ verdict: 'passed', got: '401' });
   const unclear = row({ id: 'control', verdict: 'inconclusive', got: '403: Name the scope' });

@@ -1,4 +1,5 @@
 import type { Needs } from '../row/row.ts';
+import { groupBy } from '../values/group-by.ts';
 import type { ProbedRow, ProbeReport } from './result.ts';
 
 // Here is decided how much harm a fault does, and with that what a report says first.
@@ -34,9 +35,14 @@ export function harmOf({ id, level, expected, got }: Fault): number {
   return isLetIn ? (spelling.test(id) ? 4 : 3) : 5;
 }
 
-/** Sorts faults by harm, and those that do the same by what an attacker needs for them. */
-export const byHarm = (faults: readonly ProbedRow[]): readonly ProbedRow[] =>
-  faults.toSorted((a, b) => harmOf(a) - harmOf(b) || depths.indexOf(a.needs) - depths.indexOf(b.needs));
+/** Sorts faults by harm, then by what an attacker needs for them, then by how many faults their remedy repairs. */
+export function byHarm(faults: readonly ProbedRow[]): readonly ProbedRow[] {
+  const repaired = groupBy(faults, ({ remedy }) => remedy);
+  const countOf = ({ remedy }: ProbedRow) => repaired.get(remedy)?.length ?? 0;
+  return faults.toSorted(
+    (a, b) => harmOf(a) - harmOf(b) || depths.indexOf(a.needs) - depths.indexOf(b.needs) || countOf(b) - countOf(a),
+  );
+}
 
 const means = { nothing: 'without a token', token: 'with a token', issuer: 'with tokens of an issuer of its own' };
 const counted = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
