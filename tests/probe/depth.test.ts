@@ -2,11 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { createGuard } from '../../src/auth/guard.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { careful } from '../../src/probe/http/brake.ts';
-import { type Depth, probe } from '../../src/probe/index.ts';
+import { type Depth, type ProbeOptions, probe } from '../../src/probe/index.ts';
 import type { Needs, Row } from '../../src/probe/row/row.ts';
 import { limits, requestsOf, within } from '../../src/probe/run/choice.ts';
 import { plan } from '../../src/probe/run/probe.ts';
-import { rows } from '../../src/probe/run/rows.ts';
+import { junitOf } from '../../src/probe/run/report.ts';
+import { ownRows, rows } from '../../src/probe/run/rows.ts';
 
 const depths: readonly Depth[] = ['quick', 'standard', 'full'];
 const needs: readonly Needs[] = ['nothing', 'token', 'issuer'];
@@ -27,7 +28,7 @@ describe.each(depths)('the depth %s', (depth) => {
   test('is announced', () => {
     const [line] = plan({ targets: [url], depth }, 'issuer');
     expect(line).toMatch(
-      new RegExp(`^Depth: ${depth}, \\d+ of ${rows.length} rows, at most ${limits[depth]} requests `),
+      new RegExp(`^Depth: ${depth}, \\d+ of ${rows.length + ownRows.length} rows, at most ${limits[depth]} requests `),
     );
   });
 });
@@ -68,4 +69,37 @@ test('probe() with the depth quick sends at most 120 requests, and the report sa
   expect(sent).toBeWithin(60, 121);
   expect(report.render()).toContain(`\n${report.depth}\n`);
   expect(report.depth).toEndWith('rows, at most 120 requests to each target');
+});
+
+describe('the first lines, the last line, JSON and JUnit count the same rows', () => {
+  const paths = ['/reports', '/me'];
+  test.each<[what: string, targets: number, options: Partial<ProbeOptions>, status: number]>([
+    ['of a run with an issuer', 1, {}, 401],
+    ['of a run at two targets', 2, {}, 401],
+    ['of some rows', 1, { only: ['audience'] }, 401],
+    ['if the API refuses everything', 1, { only: ['audience'] }, 403],
+    ['if the API serves without a token', 1, { only: ['audience'] }, 200],
+  ])('%s', async (_, count, options, status) => {
+    const issuer = await createTestIssuer();
+    const guard = createGuard(issuer.options);
+    const report = await probe({
+      ...{ issuer, targets: paths.slice(0, count).map((path) => `https://api.invalid${path}`), ...options },
+      async fetch(request) {
+        const result = await guard.check(request);
+        if (status !== 401) return Response.json({}, { status });
+        return result instanceof Response ? result : Response.json({ sub: result.claims.sub });
+      },
+    });
+    const total = count * (rows.length + ownRows.length);
+    const last =
+      report
+        .render()
+        .trimEnd()
+        .split('\n')
+        .findLast((line) => line.includes(' passed, ')) ?? '';
+    const sum = [...last.matchAll(/\d+/g)].reduce((all, [number]) => all + Number(number), 0);
+    expect(report.depth).toContain(`, ${report.rows.length} of ${total} rows, `);
+    expect(sum).toBe(report.rows.length);
+    expect(junitOf(report)).toContain(` tests="${report.rows.length}" `);
+  });
 });

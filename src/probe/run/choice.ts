@@ -75,11 +75,12 @@ export function depthOf({ depth = 'standard' }: ProbeOptions): Depth {
   return depth;
 }
 
-/** Says how many rows are tried, and within which limit. */
-export function announced(options: ProbeOptions, chosen: readonly Row[]): string {
+/** Says how many rows there are at these targets, with those of each run, and within which limit they are tried. */
+export function announced(options: ProbeOptions, count: number, targets: number): string {
   const depth = depthOf(options);
   const where = depth === 'quick' ? 'to each target' : 'in all to other machines';
-  return `Depth: ${depth}, ${chosen.length} of ${allRows.length} rows, at most ${limits[depth]} requests ${where}`;
+  const total = targets * (allRows.length + ownRows.length);
+  return `Depth: ${depth}, ${count} of ${total} rows, at most ${limits[depth]} requests ${where}`;
 }
 
 const givenBy = ({ issuer, token }: ProbeOptions): Needs =>

@@ -1,7 +1,7 @@
 import type { Sent } from '../http/network.ts';
 import { type Clock, createSender, type Received } from '../http/sender.ts';
 import type { KeyServer } from '../issuer/served-issuer.ts';
-import type { Needs } from '../row/row.ts';
+import type { Needs, Row } from '../row/row.ts';
 import { printable } from '../values/text.ts';
 import { announced, chosenRows, depthOf, idsOf, limits } from './choice.ts';
 import { withKnown } from './known.ts';
@@ -58,16 +58,18 @@ export async function runProbe(options: ProbeOptions, server?: KeyServer, clock?
     };
     await probeTarget({ ...(await createTrial(target, parts)), target, source, sender, results, add }, chosen);
   }
-  return reportOf(withKnown(results, known), notTried, announced(options, chosen));
+  return reportOf(withKnown(results, known), notTried, announced(options, results.length, targets.length));
 }
 
 /** Returns the rows that a run has if this is given, and its limit, without sending anything. */
 export function plan(options: ProbeOptions, given: Needs): readonly string[] {
   const { targets, notTried } = readTargets(options);
   const needs: readonly Needs[] = ['nothing', 'token', 'issuer'];
-  const chosen = chosenRows(options, given).filter((row) => needs.indexOf(row.needs) <= needs.indexOf(given));
+  const isGiven = (row: Pick<Row, 'needs'>) => needs.indexOf(row.needs) <= needs.indexOf(given);
+  const chosen = chosenRows(options, given).filter(isGiven);
+  const count = targets.length * (chosen.length + ownRows.filter(isGiven).length);
   return [
-    announced(options, chosen),
+    announced(options, count, targets.length),
     ...targets.map(({ method, url }) => `Target: ${method} ${url}`),
     ...chosen.map(({ id, sent, requests }) => `${id}, ${requests} ${requests === 1 ? 'request' : 'requests'}: ${sent}`),
     ...notTried,
