@@ -1,8 +1,8 @@
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 
-// A Deno server. Start it with:
-// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com deno run --allow-env --allow-net deno-serve.ts
-const guard = createGuard(optionsFromEnvironment(Deno.env.toObject()));
+// A Deno server, for the variables ISSUER and AUDIENCE. Start it with:
+// deno run --allow-env=ISSUER,AUDIENCE,PORT --allow-net deno-serve.ts
+const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 
 async function respond(request: Request): Promise<Response> {
@@ -12,6 +12,6 @@ async function respond(request: Request): Promise<Response> {
   return Response.json({ hello: result.claims.sub });
 }
 
-const port = Number(Deno.env.get('PORT') ?? 3010);
+const port = Number(process.env.PORT ?? 3010);
 const { addr } = Deno.serve({ hostname: '127.0.0.1', port, onListen() {} }, respond);
 console.log(`Listening on http://127.0.0.1:${addr.port}`);

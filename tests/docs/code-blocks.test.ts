@@ -88,7 +88,8 @@ const rows: readonly Row[] = [
   ['start/full-stack#h3', 'GET /reports', {}, 403, 'scope="read:reports"'],
   ['start/graphql#tRPC', 'GET /trpc/health', undefined, 200, 'ok'],
   ['start/graphql#tRPC', 'GET /trpc/reports', reports, 200, '"hello":"ada"'],
-  ['start/graphql#tRPC', 'GET /trpc/reports', undefined, 401, 'Bearer scope="read:reports"'],
+  // With one content type.
+  ['start/graphql#tRPC', 'GET /trpc/reports', undefined, 401, '401  application/json Bearer scope="read:reports"'],
   ['start/graphql#tRPC', 'GET /trpc/reports', {}, 403, 'FORBIDDEN'],
   ['start/graphql#tRPC', 'POST /trpc/addReport {}', reports, 403, 'scope="write:reports"'],
   ['start/koa', 'GET /', undefined, 401, 'Bearer scope="read:reports"'],
@@ -347,8 +348,8 @@ describe('the TypeScript blocks of the documentation', () => {
     const text = (await Promise.all(pages.map(readText))).join('\n');
     const fences = text.matchAll(/^ *```((?:[mc]?[jt]sx?|javascript|typescript)\b.*)$/gm);
     const marks = new Set(Array.from(fences, ([, mark]) => mark));
-    // JavaScript is not compiled: tests run the Worker and the configuration of Jest, and the comparison is generated.
-    expect([...marks].toSorted()).toEqual(['js', 'ts', 'ts fragment', 'ts nightly']);
+    // JavaScript is not compiled: tests run the Worker and those of Jest and Vitest, and the comparison is generated.
+    expect([...marks].toSorted()).toEqual(['js', 'js [Jest]', 'js [Vitest]', 'ts', 'ts fragment', 'ts nightly']);
   });
 
   test('are whole files where a guide begins, so that a reader can paste them', () => {

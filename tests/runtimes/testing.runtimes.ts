@@ -24,9 +24,10 @@ for (const [name, command] of commands)
 
 describe('Jest, as docs/guides/testing.md has it', async () => {
   const [, section = ''] = (await readText('docs/guides/testing.md')).split('## Jest and Vitest\n');
-  const [, command = ''] = /```sh\n(.*)\n/.exec(section) ?? [];
+  const [, command = ''] = /^```sh \[Jest\]\n.*\n(.*)\n/m.exec(section) ?? [];
+  const [, block = ''] = /^```js \[Jest\]\n(.*?)^```$/ms.exec(section) ?? [];
   const [babelConfig = '', jestConfig = ''] = section.match(/^module\.exports = .*?;$/gms) ?? [];
-  const folder = installedPackage('jest@30.5.2 @babel/plugin-transform-modules-commonjs@7.29.14');
+  const folder = installedPackage('jest@30.5.2 express @babel/plugin-transform-modules-commonjs@7.29.14');
   const lines = `
     test('a token with the scope is accepted', async () => {
       const issuer = await createTestIssuer();
@@ -35,16 +36,15 @@ describe('Jest, as docs/guides/testing.md has it', async () => {
       const result = await createGuard(issuer.options).check(request, { scope: 'read:reports' });
       expect(result).toMatchObject({ claims: { sub: 'test' } });
     });`;
-  const imported = (name: string, door: string) => `import { ${name} } from 'protected-api/${door}';`;
-  const required = (name: string, door: string) => `const { ${name} } = require('protected-api/${door}');`;
+  const required = `const { createGuard } = require('protected-api/guard');
+    const { createTestIssuer } = require('protected-api/testing');`;
 
   const forms = [
-    ['app.test.mjs', imported, command, {}],
-    ['app.test.cjs', required, 'npx jest', { 'jest.config.cjs': jestConfig, 'babel.config.cjs': babelConfig }],
+    ['app.test.mjs', block, command, {}],
+    ['app.test.cjs', required + lines, 'npx jest', { 'jest.config.cjs': jestConfig, 'babel.config.cjs': babelConfig }],
   ] as const;
   // The second compiles every package. By day, managers.package.ts loads a door in CommonJS.
-  test.each(isNight ? forms : forms.slice(0, 1))('%s passes', async (name, load, run, files) => {
-    const text = `${load('createGuard', 'guard')}${load('createTestIssuer', 'testing')}${lines}`;
+  test.each(isNight ? forms : forms.slice(0, 1))('%s passes', async (name, text, run, files) => {
     for (const [file, content] of Object.entries({ [name]: text, ...files }))
       await Bun.write(join(folder(), file), content);
     const inFolder = ['sh', '-c', `cd "$0" && ${run} ${name}`, folder()];
@@ -54,7 +54,6 @@ describe('Jest, as docs/guides/testing.md has it', async () => {
   });
 });
 
-// The page has no configuration for Vitest.
 if (isNight)
   describe('the configuration of docs/guides/testing.md', async () => {
     const guide = await readText('docs/guides/testing.md');
@@ -62,6 +61,7 @@ if (isNight)
     const runtimePath = () => `${dirname(nodePath(newestNode))}:${process.env.PATH}`;
     const [, babelOfPage = ''] = /^\/\/ babel\.config\.js\n(.*?;)$/ms.exec(guide) ?? [];
     const patterns: unknown = new Function(`return ${ignored}`)();
+    const [, block = ''] = /^```js \[Vitest\]\n(.*?)^```$/ms.exec(guide) ?? [];
     const [replacing = ''] = /^vi\.mock\(.*?guard\.js'\);$/ms.exec(guide) ?? [];
     const spec = (load: string) => `${load}
       test('a token is accepted', async () => {
@@ -103,14 +103,7 @@ if (isNight)
         },
         'jest',
       ],
-      [
-        'Vitest',
-        'vitest@5.1.1',
-        'bun',
-        {},
-        { 'app.test.mjs': spec(`import { expect, test } from 'vitest';${imported}`) },
-        'vitest run',
-      ],
+      ['Vitest', 'vitest@5.1.1 express', 'bun', {}, { 'app.test.mjs': block }, 'vitest run'],
       [
         'Vitest, which replaces the file of the guard',
         'vitest@5.1.1',
