@@ -87,11 +87,11 @@ async function declare(name: Package, outDir: string): Promise<void> {
 }
 
 /**
- * What is read on the site: pictures, pages for operators, for one issuer, and for a decision that an installed package
- * no longer needs. The declarations have the text of the settings, and llms.txt lists the pages.
+ * What is read on the site: pictures, rare needs, pages for operators, for one issuer, and for a decision that an
+ * installed package no longer needs. The declarations have the text of the settings, and llms.txt lists the pages.
  */
 const isOnSite = (path: string) =>
-  /^public\/|^(?:issuers|migration)\/(?!index)|^guides\/(?:probe|forward-auth)$/.test(path) ||
+  /^public\/|^(?:issuers|migration)\/(?!index)|^guides\/(?:probe|forward-auth|fapi|key-cache)$/.test(path) ||
   /^(?:index|explain|settings|standards|comparison|security|operations|upgrade|migration\/index)$/.test(path);
 
 /**
