@@ -25,7 +25,8 @@ export function configureMarkdown(md: Markdown): void {
   md.renderer.rules.code_inline = (tokens, index) => {
     const { content = '' } = tokens[index] ?? {};
     const words = md.utils.escapeHtml(content).replaceAll(/\S+/g, (word) => {
-      if (word.startsWith('--') && word.length <= longestName) return `<span class="short">${word}</span>`;
+      if ((word.startsWith('--') && word.length <= longestName) || word.endsWith('.tgz'))
+        return `<span class="short">${word}</span>`;
       const end = word.length > longestName ? '<wbr class="long">' : '<wbr>';
       return word.replaceAll(/[_,(=](?=\w)|(?<=[\w}])\/(?=\w)|(?<=[a-z])(?=[A-Z][a-z])/g, `$&${end}`);
     });

@@ -73,7 +73,9 @@ export const withNote = (page: string, isOnNpm = isReleased()): string =>
   isOnNpm
     ? page
     : page.replaceAll(/^```sh\n(npm install|deno add npm:)\s?protected-api\b[^`]*```$/gm, (block, command) => {
-        const file = `/tmp/protected-api${block.includes('probe') ? '-probe' : ''}-1.0.0.tgz`;
+        // The probe depends on the guard.
+        const names = block.includes('probe') ? ['protected-api', 'protected-api-probe'] : ['protected-api'];
+        const file = names.map((name) => `/tmp/${name}-1.0.0.tgz`).join(' ');
         const instead =
           command === 'npm install' ? `install \`${file}\`` : `run \`deno run -A npm:npm install ${file}\``;
         return `${block}\n\nVersion 1.0.0 is not on npm yet: [pack it](${site}start/install#before-it-is-on-npm), and ${instead} instead.`;

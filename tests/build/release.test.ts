@@ -104,7 +104,11 @@ test('until the changelog has the date of a release, one page says that it is no
 test.each([
   ['docs/start/elysia.md', 'npm install ', 'install `/tmp/protected-api-1'],
   ['docs/start/install.md', 'npm install ', 'install `/tmp/protected-api-1'],
-  ['docs/guides/probe.md', 'npm install protected-api ', 'install `/tmp/protected-api-probe-1'],
+  [
+    'docs/guides/probe.md',
+    'npm install protected-api ',
+    'install `/tmp/protected-api-1.0.0.tgz /tmp/protected-api-probe-1',
+  ],
   ['docs/start/fetch.md', 'deno add npm:', 'run `deno run -A npm:npm install /tmp/protected-api-1'],
 ])(
   'a page of the site that installs the package, such as %s with "%s", says what to install until it is on npm',
