@@ -31,11 +31,14 @@ test.each(seeds)('used and old proofs in a fleet in virtual time break no rule: 
 test.each(isNight ? [100, 1000] : [100])(
   'docs/operations.md says what an issuer gets from %i instances',
   async (count) => {
-    const row = (await fleetRow(count)).map((value) => value.toLocaleString('en'));
-    const rows = (await readText('docs/operations.md'))
-      .split('\n')
-      .map((line) => line.split('|').map((cell) => cell.trim()));
-    expect(rows.filter(([, cell]) => cell === row[0]).map((cells) => cells.slice(1, -1))).toEqual([row]);
+    const [instances, ...loads] = (await fleetRow(count)).map((value) => value.toLocaleString('en'));
+    const [recovered, withdrawn] = loads.splice(5);
+    const page = await readText('docs/operations.md');
+    const rows = page.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+    const head = rows.findIndex((cells) => cells.includes(`${instances} instances`));
+    const column = rows[head]?.indexOf(`${instances} instances`) ?? -1;
+    expect(rows.slice(head + 2, head + 7).map((cells) => cells[column])).toEqual(loads);
+    expect(page).toMatch(RegExp(`[Oo]f ${instances} instances, [^.]* ${recovered} [^.]*(?<!\\d)${withdrawn} seconds`));
   },
   120_000,
 );
