@@ -121,11 +121,22 @@ describe('the page /explain', () => {
     const result = page.page.getByRole('status', { name: 'Result' });
     await page.page.getByRole('button', { name: 'Explain' }).click();
     await result.getByText('Paste an access token').waitFor();
+    const colourOf = (selector: string) =>
+      page.page
+        .locator(selector)
+        .evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).color);
+    expect(await colourOf('.problems')).toBe(await colourOf('.explain'));
     const token = mintToken(page.issuer.url);
     await page.field('Access token').fill(`curl -H 'Authorization: Bearer ${token}' https://api.example.test/`);
+    await page.page.getByText('Confirm the issuer').waitFor();
+    await page.field('Issuer').press('Enter');
+    await page.page.locator('[aria-label="What the token says"]:focus').waitFor();
+    expect(await result.textContent()).toBe('');
     for (const name of ['Issuer', 'Audience']) {
-      await page.field(name).press('Enter');
       const setting = name.toUpperCase();
+      await page.field(name === 'Issuer' ? 'Audience' : 'Issuer').fill(name === 'Issuer' ? AUDIENCE : page.issuer.url);
+      await page.field(name).fill('');
+      await page.field(name).press('Enter');
       await result.getByText(`${setting} is required`).waitFor();
       expect(
         await page.page
