@@ -1,6 +1,6 @@
 import { optionsByIssuer } from '../options/issuers.ts';
 import { type Feature, Refusal, refusals } from '../refusals.ts';
-import type { CheckedOptions, Guard, GuardOptions, RefusalDescription, RefusalReason, Requirements } from '../types.ts';
+import type { CheckedOptions, Guard, GuardOptions, RefusalReason, Requirements } from '../types.ts';
 import { createGuardCore, type GuardCore } from './core.ts';
 import { coreOf } from './guard.ts';
 import { rejectionHeaders } from './rejection.ts';
@@ -8,9 +8,7 @@ import type { RejectionError } from './rejection-error.ts';
 import type { ChallengeParameters } from './requirements.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
-export interface Rejection
-  extends Pick<RefusalDescription, 'error' | 'description'>,
-    Pick<RejectionError, 'reason' | 'status' | 'body'> {
+export interface Rejection extends Pick<RejectionError, 'reason' | 'error' | 'description' | 'status' | 'body'> {
   /** `WWW-Authenticate` or `Retry-After`, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The media type of the body. */

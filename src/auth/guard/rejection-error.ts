@@ -38,6 +38,10 @@ export class RejectionError extends Error {
   override readonly name = 'RejectionError';
   /** The internal reason, for logs. */
   readonly reason: RefusalReason;
+  /** The error of the standards, as `formatRejection` gets it, whatever the body has. */
+  readonly error: RefusalDescription['error'];
+  /** The same as the message: a constant sentence. */
+  readonly description: string;
   /** The HTTP status: 400, 401, 403 or 503, unless `formatRejection` changes it. */
   readonly status: number;
   /** The same as `status`. */
@@ -53,13 +57,16 @@ export class RejectionError extends Error {
   readonly #text: string;
 
   constructor(rejection: Response, { reason, text, isJson }: PreparedRejection) {
-    super(refusals[reason].description);
+    const { error, description, status } = refusals[reason];
+    super(description);
     this.reason = reason;
+    this.error = error;
+    this.description = description;
     this.status = rejection.status;
     this.statusCode = rejection.status;
     this.headers = Object.freeze(Object.fromEntries(rejection.headers));
     this.body = isJson ? JSON.parse(text) : text;
-    this.extensions = Object.freeze({ code: graphqlCodes[refusals[reason].status] });
+    this.extensions = Object.freeze({ code: graphqlCodes[status] });
     this.#text = text;
   }
 

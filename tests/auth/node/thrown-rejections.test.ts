@@ -54,6 +54,8 @@ describe('createGuard().requireToken()', () => {
       name: 'RejectionError',
       message,
       reason: 'scope_insufficient',
+      error: 'insufficient_scope',
+      description: message,
       status: 403,
       statusCode: 403,
       expose: true,
@@ -79,6 +81,7 @@ describe('createGuard().requireToken()', () => {
     const formatted = createGuard({ ...issuer.options, formatRejection: () => format });
     const error = (await refused(formatted)) as RejectionError;
     expect(error).toMatchObject({ body, status: format.status, reason: 'credentials_missing' });
+    expect([error.error, error.description]).toEqual(['missing_token', 'Authorization header is expected']);
     expect(error.headers['content-type']).toBe(format.contentType);
   });
 
