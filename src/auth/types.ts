@@ -97,8 +97,9 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly audienceClaim: string;
   /**
    * Claims that a token must have, each with the given value, or one of several. A claim that is a list must contain
-   * the value. A name that begins with `/` is a JSON Pointer. In the setting, write `\,` and `\\` for a comma and a
-   * backslash within a value. A token is rejected if one of `token_use, token_usage, token_type, tokenType, TokenType,
+   * the value. `null`, alone or in a list, stands for a claim that is missing. A name that begins with `/` is a JSON
+   * Pointer. The setting is a list of `name=value`, with `\,` and `\\` for a comma and a backslash within a value, or
+   * a JSON object, such as `{"azp":"my-client","act":null}`. A token is rejected if one of `token_use, token_usage, token_type, tokenType, TokenType,
    * tokenName, tok_type, typ, drn, events` says that it is an ID, refresh, offline or logout token, unless that claim
    * is listed here: then only the list decides.
    * @example { azp: 'my-client', email_verified: true, '/realm_access/roles': ['admin', 'operator'] }
@@ -231,8 +232,11 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly fetch?: Fetch | undefined;
 }
 
-/** The value of a required claim. Numbers and booleans are compared by their JSON form: `true` is `'true'`. */
-type RequiredValue = string | number | boolean;
+/**
+ * The value of a required claim. Numbers and booleans are compared by their JSON form: `true` is `'true'`. `null` is
+ * met by a claim that is missing.
+ */
+type RequiredValue = string | number | boolean | null;
 
 type IsRevoked<Accepted> = (
   claims: Accepted,
@@ -311,8 +315,8 @@ export interface ReadOptions {
   readonly dpopAlgorithms: readonly ProofAlgorithm[];
   /** The new secret first. */
   readonly dpopNonceSecret: readonly string[] | undefined;
-  /** The accepted values of each claim. */
-  readonly requiredClaims: Readonly<Record<string, readonly string[]>>;
+  /** The accepted values of each claim; null if it may be missing. */
+  readonly requiredClaims: Readonly<Record<string, readonly (string | null)[]>>;
   /** A function, for the name of a header too. */
   readonly clientCertificate: ClientCertificate | undefined;
 }

@@ -82,7 +82,7 @@ export function createMetadata(
 function authorizationServers(options: CheckedOptions): readonly string[] | undefined {
   const discoverable = [...optionsByIssuer(options)].filter(([issuer, own]) => isDiscoverable(issuer, own));
   const servers = discoverable.flatMap(([issuer, { requiredClaims }]) =>
-    (requiredClaims.tid ?? ['organizations']).map((tenant) => inTenant(issuer, tenant)),
+    (requiredClaims.tid ?? ['organizations']).map((tenant) => inTenant(issuer, String(tenant))),
   );
   const urls = [...new Set(servers)];
   return urls.length > 0 ? urls : undefined;

@@ -94,7 +94,10 @@ export function optionsByIssuer<
       const { tid } = own.requiredClaims ?? {};
       if (!isTemplate(issuer) || tid === undefined) return [issuer, own];
       // Entra writes tenant IDs in lower case.
-      return [issuer, { ...own, requiredClaims: { ...own.requiredClaims, tid: tid.map((id) => id.toLowerCase()) } }];
+      return [
+        issuer,
+        { ...own, requiredClaims: { ...own.requiredClaims, tid: tid.map((id) => String(id).toLowerCase()) } },
+      ];
     }),
   );
 }

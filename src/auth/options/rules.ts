@@ -30,12 +30,15 @@ import { createIssuersReader, isUrl } from './issuers.ts';
 const readClaimName = (value: unknown) =>
   isText(value) && !(value.startsWith('/') && /~(?![01])/.test(value)) ? value : undefined;
 
-/** Values are compared as text: a number or a boolean by its JSON form. */
-function readRequiredValues(name: string, value: unknown): readonly string[] | undefined {
-  const texts = [value]
+/** Values are compared as text: a number or a boolean by its JSON form. `tid` is never null, because it lists tenants. */
+function readRequiredValues(name: string, given: unknown): readonly (string | null)[] | undefined {
+  const values = [given]
     .flat()
     .map((each) => (typeof each === 'boolean' || Number.isFinite(each) ? String(each) : each));
-  return readClaimName(name) === undefined ? undefined : oneOrMore('').read(texts);
+  const isValue = (each: unknown): each is string | null =>
+    isText(each) || (each === null && !['tid', '/tid'].includes(name));
+  const isValid = readClaimName(name) !== undefined && values.length > 0 && isListOf(values, isValue);
+  return isValid ? [...new Set(values)] : undefined;
 }
 
 function areHeaders(value: unknown): boolean {
@@ -79,10 +82,11 @@ const ownRules: Rules<OwnName> = {
   requiredClaims: {
     ...pairs(
       'name=value',
-      'an object that maps each claim name, or JSON Pointer that begins with /, to the required string, number or boolean, or to a list of allowed ones',
+      'an object that maps each claim name, or JSON Pointer that begins with /, to the required string, number or boolean, to null if it must be missing (other than tid), or to a list of allowed ones',
       readRequiredValues,
     ),
-    advice: 'To allow several values, repeat the name. Within a value, write \\, and \\\\ for a comma and a backslash',
+    advice:
+      'To allow several values, repeat the name. Within a value, write \\, and \\\\ for a comma and a backslash, or write a JSON object',
     adviceInCode: 'To allow several values, give a list',
   },
   jwksAllowHttp: boolean(false),

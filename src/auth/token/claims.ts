@@ -55,10 +55,12 @@ export const findMalformed = (claims: Members) =>
 
 /**
  * Whether a claim, or a member of a list in it, is one of these values: text, or a number or boolean in its JSON form.
- * `events` has the names of events as its members (RFC 8417 §2.2); no other object meets a requirement.
+ * A claim that is missing, or null, is the value null. `events` has the names of events as its members (RFC 8417 §2.2);
+ * no other object meets a requirement.
  */
-function isMet(claims: Members, name: string, values: readonly string[]): boolean {
-  const claim = claimReader(name)(claims);
+function isMet(claims: Members, name: string, values: readonly (string | null)[]): boolean {
+  const claim = claimReader(name)(claims) ?? undefined;
+  if (claim === undefined) return values.includes(null);
   const found: readonly unknown[] = name === 'events' && isJsonObject(claim) ? Object.keys(claim) : [claim].flat();
   return found.some((each) => each !== undefined && typeof each !== 'object' && values.includes(String(each)));
 }

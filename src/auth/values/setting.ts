@@ -1,4 +1,5 @@
 import { quote } from './describe-value.ts';
+import { ifPossible } from './faults.ts';
 import { groupBy } from './group-by.ts';
 import type { OptionKind, Wording } from './option-kinds.ts';
 
@@ -28,10 +29,17 @@ export function readSetting(kind: OptionKind, text: string): unknown {
     case 'list':
       return text.split(',').map((member) => member.trim());
     case 'pairs':
-      return readPairs(text);
+      return text.startsWith('{') ? readJsonPairs(text) : readPairs(text);
     default:
       return text;
   }
+}
+
+/** Returns the members of a JSON object without nested ones, or null: JSON.parse() would keep only the last of a name. */
+function readJsonPairs(text: string): object | null {
+  const parsed = ifPossible(() => JSON.parse(text) as object) ?? {};
+  const colons = text.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
+  return colons > 0 && Object.keys(parsed).length === colons ? parsed : null;
 }
 
 /**

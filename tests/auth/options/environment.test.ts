@@ -31,7 +31,11 @@ const wrong: readonly (readonly [setting: string, expected: RegExp, values: read
   [
     'REQUIRED_CLAIMS',
     /name=value/,
-    ['tid', '=a', 'tid=', 'tid=a,', 'tid=a,b', 'a=b\\c', 'a=b\\', 'a=b\\\\,c', '/a~2=b'],
+    [
+      ...['tid', '=a', 'tid=', 'tid=a,', 'tid=a,b', 'a=b\\c', 'a=b\\', 'a=b\\\\,c', '/a~2=b'],
+      ...['{', '{}', '{"a"}', "{'a':'b'}", '{"a":"b"},c=d', '{"a":[]}', '{"a":""}', '{"a":{}}', '{"a":{"b":"c"}}'],
+      ...['{"a":"b","a":"c"}', '{"a":null,"\\u0061":"c"}', '{"tid":null}'],
+    ],
   ],
   ['DPOP', /one of off, on, required/, ['true', 'ON']],
   ['DPOP_NONCE_SECRET', /at least 32 characters/, ['short', `${'s'.repeat(32)},short`]],
@@ -149,6 +153,12 @@ describe('optionsFromEnvironment()', () => {
       'sub=uid=ada\\,ou=people, /a/b=\\\\\\, , c=d\\\\,ok=true',
       { requiredClaims: { sub: ['uid=ada,ou=people'], '/a/b': ['\\,'], c: ['d\\'], ok: ['true'] } },
     ],
+    [
+      'REQUIRED_CLAIMS',
+      '{"groups": ["CN=a,OU=b", 7, null], "azp": "\\"a\\": \\\\", "act": null, "ok": true}',
+      { requiredClaims: { groups: ['CN=a,OU=b', '7', null], azp: ['"a": \\'], act: [null], ok: ['true'] } },
+    ],
+    ['REQUIRED_CLAIMS', 'act=null', { requiredClaims: { act: ['null'] } }],
     ['SCOPE_IMPLIES', 'a=b, a = c ,c=d=e', { scopeImplies: { a: ['b', 'c'], c: ['d=e'] } }],
     ['JWKS_MAX_AGE_SECONDS', '60', { jwksMaxAgeSeconds: 60 }],
     ['AUDIENCE', ['a,b'], { audience: ['a,b'] }],

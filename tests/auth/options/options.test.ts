@@ -84,10 +84,22 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   scopeRequestPrefix: prefix,
   audienceClaim: { valid: ['client_id'], wrong: ['', ' ', 7], fallback: 'aud' },
   requiredClaims: {
-    valid: [{}, { tid: 'tenant' }, { tid: ['one', 'another'] }, { a: 1, b: false, '/c/0~1': [true, 2.5] }],
+    valid: [
+      ...[{}, { tid: 'tenant' }, { tid: ['one', 'another'] }, { a: 1, b: false, '/c/0~1': [true, 2.5] }],
+      ...[{ a: null }, { a: [null] }, { a: ['b', null], '/c': null }],
+    ],
     wrong: [
       ...[[], 'a=b', { a: '' }, { a: [] }, { '': 'x' }, new Map([['a', 'b']])],
-      ...[{ a: Number.NaN }, { a: [null] }, { a: [['b']] }, { a: {} }, { a: Symbol('b') }, { '/a~2': 'b' }],
+      ...[
+        { a: Number.NaN },
+        { a: [undefined] },
+        { tid: null },
+        { '/tid': ['one', null] },
+        { a: [['b']] },
+        { a: {} },
+        { a: Symbol('b') },
+        { '/a~2': 'b' },
+      ],
     ],
     fallback: {},
   },

@@ -40,6 +40,10 @@ const rows: readonly Row[] = [
   ...required({ c: true }, [true, true], ['true', true], ['TRUE', false]),
   ...required({ c: ['1', 2.5] }, [1, true], ['1', true], [2.5, true], [[7, 2.5], true], ['01', false], [[], false]),
   ...required({ '/c/d~1e/0': 'f' }, [{ 'd/e': ['f'] }, true], [{ 'd/e': { 0: ['f'] } }, true], [{ 'd/e': 'f' }, false]),
+  ...required({ c: null }, [undefined, true], [null, true], ['null', false], ['', false], [[], false], [[null], false]),
+  ...required({ c: ['a', null] }, [undefined, true], ['a', true], [['b', 'a'], true], ['b', false], [{}, false]),
+  ...required({ '/c/d': null }, [undefined, true], [{}, true], [{ d: null }, true], ['d', true], [{ d: 1 }, false]),
+  ...required({ aud: null }, [undefined, false]),
   ...required({ c: 'undefined', d: 'undefined' }, ['undefined', false]),
   ...required({ '/constructor/name': 'Object' }, ['x', false]),
 ];

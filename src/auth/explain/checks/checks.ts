@@ -123,7 +123,7 @@ function describeClaims(explained: Explained): readonly Check[] {
       ? ''
       : `. aud wins: ${nameOf('audienceClaim')} counts only for a token without aud`;
   const found = joined(required.map(([name]) => `${name}=${show(claimReader(name)(claims))}`)) || undefined;
-  const names = `${nameOf('requiredClaims')} is ${joined(required.map(([name, value]) => `${name}=${value}`))}`;
+  const names = `${nameOf('requiredClaims')} is ${joined(required.flatMap(([name, values]) => values.map((value) => `${name}=${value ?? 'none'}`)))}`;
   const { maxTokenAgeSeconds } = options;
   const issued = maxTokenAgeSeconds === undefined ? undefined : showTime(claims.iat, nowSeconds);
   const start = claims.nbf === undefined ? undefined : showTime(claims.nbf, nowSeconds);
