@@ -30,7 +30,7 @@ import { createIssuersReader, isUrl } from './issuers.ts';
 const readClaimName = (value: unknown) =>
   isText(value) && !(value.startsWith('/') && /~(?![01])/.test(value)) ? value : undefined;
 
-/** Values are compared as text: a number or a boolean by its JSON form. `tid` is never null, because it lists tenants. */
+/** Values are compared as text: a number or a boolean by its JSON form. `tid` lists tenants, so it cannot be null. */
 function readRequiredValues(name: string, given: unknown): readonly (string | null)[] | undefined {
   const values = [given]
     .flat()

@@ -35,7 +35,7 @@ export function readSetting(kind: OptionKind, text: string): unknown {
   }
 }
 
-/** Returns the members of a JSON object without nested ones, or null: JSON.parse() would keep only the last of a name. */
+/** Returns the members of a JSON object, or null if it has objects in it, or a name twice, which JSON.parse() hides. */
 function readJsonPairs(text: string): object | null {
   const parsed = ifPossible(() => JSON.parse(text) as object) ?? {};
   const colons = text.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
