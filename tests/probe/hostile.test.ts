@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createServer } from 'node:http';
 import { createTestIssuer } from '../../src/auth/testing.ts';
-import { probe } from '../../src/probe/index.ts';
+import { type ProbeOptions, probe } from '../../src/probe/index.ts';
 import { operationsOf } from '../../src/probe/run/openapi.ts';
 import { plan, runProbe } from '../../src/probe/run/probe.ts';
 import type { Verdict } from '../../src/probe/run/result.ts';
@@ -87,11 +87,43 @@ describe('operationsOf()', () => {
     expect(notTried).toHaveLength(path === undefined ? 1 : 0);
   });
 
-  test('takes linear time for braces', () => {
-    const paths = { [`/${'{a'.repeat(500_000)}`]: { get: {} } };
+  const many = 30_000;
+  const listed = Array.from({ length: many }, (_, at) => ({ name: `p${at}`, in: 'path', example: at }));
+  const named = Object.fromEntries(listed.map(({ name }) => [name, at(name, {})]));
+  const pathsOf = (operation: object) =>
+    Object.fromEntries(listed.map(({ name }) => [`/${name}`, { get: { ...operation } }]));
+  const slots = listed.map(({ name }) => `/{${name}}`).join('');
+  const long = [{ name: 'a', in: 'path', example: 'x'.repeat(500_000) }];
+  test.each<[what: string, document: object]>([
+    ['braces without an end', { paths: { [`/${'{a'.repeat(500_000)}`]: { get: {} } } }],
+    ['as many parameters as placeholders', { paths: { [slots]: { get: { parameters: listed } } } }],
+    [
+      'paths that refer to one large item',
+      { paths: Object.fromEntries(listed.map(({ name }) => [`/${name}`, { $ref: '#/x' }])), x: { get: {}, ...named } },
+    ],
+    ['operations that share one long list of schemes', { paths: pathsOf({}), security: Array(many).fill({ a: [] }) }],
+    ['a long example in many places', { paths: { [`/${'{a}'.repeat(many)}`]: { get: { parameters: long } } } }],
+    [
+      'a long variable in many places of a server',
+      { servers: [{ url: `/${'{a}'.repeat(many)}`, variables: { a: { default: 'x'.repeat(500_000) } } }], paths: {} },
+    ],
+    [
+      'one large schema of many parameters',
+      {
+        paths: { [slots]: { get: { parameters: listed.map((one) => ({ ...one, schema: { $ref: '#/x' } })) } } },
+        x: named,
+      },
+    ],
+  ])('takes linear time for %s', (_, document) => {
     const start = performance.now();
-    operationsOf({ security, paths }, undefined);
+    operationsOf({ security, ...document }, undefined);
     expect(performance.now() - start).toBeLessThan(10_000);
+  });
+
+  test('takes so many operations of a document, and says how many are left', () => {
+    const { targets, notTried } = operationsOf({ security, paths: pathsOf({}) }, undefined);
+    expect(targets).toHaveLength(500);
+    expect(notTried).toEqual(['29500 more operations: a run takes 500, name the others as targets']);
   });
 
   test.each(['javascript:alert(1)', 'file:///etc', 'http://'])('names the fault of the server %s', (url) =>
@@ -118,6 +150,30 @@ describe('what a server says is printed escaped', () => {
     for (const text of [report.render(), JSON.stringify(report.rows), JSON.stringify(report.notTried)])
       expect(isPlain(text)).toBe(true);
     expect(plan({ openapi }, 'nothing').every(isPlain)).toBe(true);
+  });
+});
+
+describe('a token that a server keeps and sends back is not printed', () => {
+  test.each<[where: string, headers: (token: string) => Record<string, string>]>([
+    ['as the scheme', (token) => ({ 'www-authenticate': token })],
+    ['as an error code', (token) => ({ 'www-authenticate': `Bearer error="${token.slice(-50)}"` })],
+    ['in pieces', (token) => ({ 'www-authenticate': `Bearer a="${token.match(/.{1,20}/g)?.join('", a="')}"` })],
+    ['in Cache-Control', (token) => ({ 'cache-control': `max-age=60, x="${token}"` })],
+  ])('%s', async (_, headersOf) => {
+    const { token: mint } = await createTestIssuer();
+    const token = await mint();
+    let kept = '';
+    const fetch = ({ headers }: Request) => {
+      const given = headers.get('authorization')?.replace('Bearer ', '');
+      if (given === token) kept = token;
+      return given === token ? Response.json({ a: 1 }) : new Response(null, { status: 401, headers: headersOf(kept) });
+    };
+    const got: string[] = [];
+    const onRow: ProbeOptions['onRow'] = (row) => void got.push(row.got);
+    const report = await probe({ targets: ['https://api.invalid/'], token, fetch, onRow });
+    const shown = [report.render(), JSON.stringify(report.rows), ...got].join('\n');
+    for (let at = 0; at + 20 <= token.length; at += 1) expect(shown).not.toContain(token.slice(at, at + 20));
+    expect(shown).toContain('***');
   });
 });
 

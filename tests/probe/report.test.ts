@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { probe } from '../../src/probe/index.ts';
 import { harmOf } from '../../src/probe/run/harm.ts';
-import { reportOf } from '../../src/probe/run/report.ts';
+import { junitOf, reportOf } from '../../src/probe/run/report.ts';
 import type { ProbedRow } from '../../src/probe/run/result.ts';
 import { rows } from '../../src/probe/run/rows.ts';
 
@@ -59,6 +59,37 @@ describe('the report', () => {
     const [, ...lines] = shown(all, columns).split('\n');
     expect(lines.filter((line) => line.length > columns)).toEqual([]);
   });
+});
+
+test('a report of 60,000 faults is written in linear time, as text and for CI systems', () => {
+  const all = Array.from({ length: 60_000 }, (_, at) =>
+    row({ id: `a-${at}`, target: `GET /${at}`, got: `20${at % 7}` }),
+  );
+  const skipped = all.map((each): ProbedRow => ({ ...each, verdict: 'skipped' }));
+  const start = performance.now();
+  for (const rows of [all, skipped]) {
+    const report = reportOf(rows, [], 'Depth: full');
+    expect(report.render().length + junitOf(report).length).toBeGreaterThan(60_000);
+  }
+  expect(performance.now() - start).toBeLessThan(20_000);
+});
+
+test('a run that has stopped says so in one row for all other targets', async () => {
+  const paths = ['a', 'b', 'c', 'd'];
+  const report = await probe({
+    targets: paths.map((path) => `https://api.invalid/${path}`),
+    fetch: ({ url }) => {
+      if (url.endsWith('/b')) return new Response(null, { status: 429, headers: { 'retry-after': '60' } });
+      return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
+    },
+    only: ['none'],
+  });
+  expect(report.rows.at(-1)).toMatchObject({
+    target: 'GET https://api.invalid/c and 1 more',
+    verdict: 'inconclusive',
+    got: 'Not tried: The API asks to wait for 60 seconds',
+  });
+  expect(report.isComplete).toBe(false);
 });
 
 test('a row with several requests says which one was let in, and shows nothing of a good token', async () => {

@@ -6,10 +6,11 @@ import { printable } from '../values/text.ts';
 import { announced, chosenRows, depthOf, idsOf, limits } from './choice.ts';
 import { withKnown } from './known.ts';
 import { operationsOf } from './openapi.ts';
-import { type ProbeOptions, targetsOf } from './options.ts';
+import { type ProbeOptions, type Target, targetsOf } from './options.ts';
+import { redactorOf } from './redact.ts';
 import { reportOf } from './report.ts';
 import type { ProbedRow, ProbeReport } from './result.ts';
-import { ownRows } from './rows.ts';
+import { control, ownRows } from './rows.ts';
 import { sourceOf } from './source.ts';
 import { probeTarget } from './target.ts';
 import { createTrial } from './trial.ts';
@@ -54,11 +55,23 @@ export async function runProbe(options: ProbeOptions, server?: KeyServer, clock?
     const parts = { source, sender, server, clock, isFirst: at === 0, options };
     const add = (row: ProbedRow) => {
       results.push(row);
-      options.onRow?.(row, total);
+      options.onRow?.({ ...row, got: redactorOf(source.tokens())(row.got) }, total);
     };
+    const why = at > 0 ? sender.stopped() : undefined;
+    if (why !== undefined) {
+      add(restOf(targets.slice(at), why));
+      break;
+    }
     await probeTarget({ ...(await createTrial(target, parts)), target, source, sender, results, add }, chosen);
   }
-  return reportOf(withKnown(results, known), notTried, announced(options, results.length, targets.length));
+  const depth = announced(options, results.length, targets.length);
+  return reportOf(withKnown(results, known), notTried, depth, redactorOf(source.tokens()));
+}
+
+/** Returns one row for all targets that are left when a run has stopped. */
+function restOf([target, ...others]: readonly Target[], why: string): ProbedRow {
+  const where = `${target?.method} ${target?.url}${others.length > 0 ? ` and ${others.length} more` : ''}`;
+  return { ...control, target: where, got: `Not tried: ${why}`, verdict: 'inconclusive' };
 }
 
 /** Returns the rows that a run has if this is given, and its limit, without sending anything. */

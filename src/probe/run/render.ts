@@ -47,7 +47,7 @@ export function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = fa
 
 /** Returns what writes a line, or several that begin in the same column. */
 function lineOf(shown: readonly ProbedRow[], width: number, hasColour: boolean): Line {
-  const idWidth = Math.max(...shown.map(({ id }) => id.length), 0) + 2;
+  const idWidth = shown.reduce((most, { id }) => Math.max(most, id.length), 0) + 2;
   return (kind, text, id = '') => {
     const isBelow = id !== '' && width < wideColumns;
     const start = kind.padEnd(margin) + (isBelow || id === '' ? id : id.padEnd(idWidth));

@@ -1,15 +1,20 @@
 import { printable } from '../values/text.ts';
+import { redactorOf } from './redact.ts';
 import { renderReport } from './render.ts';
 import type { ProbedRow, ProbeReport, Verdict } from './result.ts';
 import { ownRows } from './rows.ts';
 
 // Here the result of a run is counted, and written for CI systems.
 
-/** What a server or its document says may be long, and may hold anything that a terminal obeys. */
-const shown = (text: string) => printable(text, 1000);
-
 /** Returns the report of a run. Nothing of a server is in it as it came. */
-export function reportOf(raw: readonly ProbedRow[], named: readonly string[], depth: string): ProbeReport {
+export function reportOf(
+  raw: readonly ProbedRow[],
+  named: readonly string[],
+  depth: string,
+  redact: (text: string) => string = redactorOf([]),
+): ProbeReport {
+  // What a server or its document says may be long, and may hold a token, or anything that a terminal obeys.
+  const shown = (text: string) => printable(redact(text), 1000);
   const rows = raw.map((row) => ({ ...row, target: shown(row.target), got: shown(row.got) }));
   const notTried = named.map(shown);
   const of = (verdict: Verdict) => rows.filter((row) => row.verdict === verdict && row.known === undefined);
@@ -17,7 +22,8 @@ export function reportOf(raw: readonly ProbedRow[], named: readonly string[], de
   const [warnings, inconclusive] = [of('warning'), of('inconclusive')];
   const own = ownRows.map(({ id }) => id);
   const chosen = rows.filter(({ id }) => !own.includes(id));
-  const isComplete = inconclusive.length === 0 && (chosen.length === 0 || chosen.some((row) => !skipped.includes(row)));
+  const isTried = chosen.length === 0 || chosen.some(({ verdict }) => verdict !== 'skipped');
+  const isComplete = inconclusive.length === 0 && isTried;
   const report = { rows, passed, failed, warnings, skipped, inconclusive, notTried, depth, isComplete };
   return { ...report, render: (...options) => renderReport(report, ...options) };
 }
@@ -27,8 +33,9 @@ const xml = (text: string) =>
 
 /** Returns the report in the format of JUnit, which CI systems read. What is inconclusive is an error. */
 export function junitOf({ rows, failed, inconclusive }: ProbeReport): string {
+  const [failures, errors] = [new Set(failed), new Set(inconclusive)];
   const of = (row: ProbedRow) =>
-    failed.includes(row) ? 'failure' : inconclusive.includes(row) ? 'error' : row.verdict === 'passed' ? '' : 'skipped';
+    failures.has(row) ? 'failure' : errors.has(row) ? 'error' : row.verdict === 'passed' ? '' : 'skipped';
   const cases = rows.map((row) => {
     const { id, target, verdict, sent, got, expected, rule, remedy, known } = row;
     const element = of(row);

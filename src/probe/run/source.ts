@@ -14,6 +14,8 @@ export interface Source {
   /** What is known of the issuer, for this scope. */
   readonly baseFor: (scope: string) => Base;
   readonly hasToken: boolean;
+  /** The tokens from outside so far, which are secret. */
+  readonly tokens: () => readonly string[];
   /** What to change if a good token is refused; `isTrusted` is whether the issuer's signature is accepted. */
   readonly advice: (isTrusted: boolean) => string;
   /** Gets a new token if the old one expires within half a minute. Returns why there is none. */
@@ -29,9 +31,11 @@ export async function sourceOf(
 ): Promise<Source> {
   if (issuer) return issuerSource(issuer, claims, issuerUrl);
   const made = { ...imagined, given };
+  const seen = new Set(Object.values(given ?? {}));
   const read = async () => {
     const text = (typeof token === 'function' ? await token() : token)?.trim().replace(/^(?:Bearer|DPoP)\s+/i, '');
     if (text === undefined) return;
+    seen.add(text);
     const header = partOf(() => decodeProtectedHeader(text));
     const claims = partOf(() => decodeJwt(text));
     const published = keys?.keys.filter(isJsonObject).find(({ kid }) => kid === header.kid) ?? {};
@@ -48,6 +52,7 @@ export async function sourceOf(
   return {
     baseFor: (scope) => ({ ...made, scope }),
     hasToken: token !== undefined,
+    tokens: () => [...seen],
     advice: () => (leftSeconds() > 0 ? 'Give a token that the API accepts' : 'The token has expired'),
     async renew() {
       if (leftSeconds() > renewSeconds) return undefined;
@@ -93,6 +98,7 @@ async function issuerSource(testIssuer: TestIssuer, given: Members = {}, url?: s
   const keys = url === undefined ? 'and the keys in issuer.options' : `whose keys are at ${url}.well-known/jwks.json`;
   return {
     hasToken: true,
+    tokens: () => [],
     renew: async () => undefined,
     advice: (isTrusted) =>
       isTrusted
