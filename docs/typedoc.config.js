@@ -34,7 +34,7 @@ function nameDoors({ converter, renderer }) {
 export default {
   name: 'Reference',
   // The first door that exports a name describes it.
-  entryPoints: ['guard', ...files.filter((file) => file !== 'guard')]
+  entryPoints: ['index', ...files.filter((file) => file !== 'index')]
     .map((file) => `../src/auth/${file}.ts`)
     .concat('../src/probe/index.ts'),
   sortEntryPoints: false,

@@ -1,4 +1,4 @@
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { createGuard, optionsFromEnvironment } from 'protected-api';
 
 // A Bun server without a framework. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run bun-serve.ts
@@ -10,8 +10,8 @@ const { url } = Bun.serve({
   port: process.env.PORT ?? 3010,
   routes: {
     '/health': new Response('ok'),
-    async '/reports'(request) {
-      const result = await guard.check(request, { scope: 'read:reports' });
+    async '/messages'(request) {
+      const result = await guard.check(request, { scope: 'read:messages' });
       if (result instanceof Response) return result;
       return Response.json({ hello: result.claims.sub });
     },

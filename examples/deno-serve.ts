@@ -1,4 +1,4 @@
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { createGuard, optionsFromEnvironment } from 'protected-api';
 
 // A Deno server, for the variables ISSUER and AUDIENCE. Start it with:
 // deno run --allow-env=ISSUER,AUDIENCE,PORT --allow-net deno-serve.ts
@@ -7,7 +7,7 @@ guard.start();
 
 async function respond(request: Request): Promise<Response> {
   if (new URL(request.url).pathname === '/health') return new Response('ok');
-  const result = await guard.check(request, { scope: 'read:reports' });
+  const result = await guard.check(request, { scope: 'read:messages' });
   if (result instanceof Response) return result;
   return Response.json({ hello: result.claims.sub });
 }

@@ -1,6 +1,7 @@
 import { cors } from '@elysiajs/cors';
 import { Elysia, t } from 'elysia';
-import { optionsFromEnvironment, resourceServer } from 'protected-api';
+import { optionsFromEnvironment } from 'protected-api';
+import { resourceServer } from 'protected-api/elysia';
 
 // An application with public routes, CORS and its own error format (RFC 9457) adds the guard. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run existing-app.ts

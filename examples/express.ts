@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import cors from 'cors';
 import express from 'express';
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { createGuard, optionsFromEnvironment } from 'protected-api';
 import { authOf, requireToken, serveMetadata } from 'protected-api/node';
 
 // Express 5 or 4. Start it with:
@@ -17,7 +17,7 @@ app.use(serveMetadata(guard));
 app.get('/health', (_request, response) => {
   response.send('ok');
 });
-app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (request, response) => {
+app.get('/messages', requireToken(guard, { scope: 'read:messages' }), (request, response) => {
   response.json({ hello: authOf(request).claims.sub });
 });
 

@@ -1,7 +1,7 @@
 import cors from '@fastify/cors';
 import Fastify from 'fastify';
+import { createGuard, optionsFromEnvironment } from 'protected-api';
 import { authOf, requireToken } from 'protected-api/fastify';
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 
 // Fastify 5. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node fastify.ts
@@ -17,7 +17,7 @@ app.addHook('onRequest', async ({ method, originalUrl }, reply) => {
   return metadata && reply.send(metadata);
 });
 app.get('/health', async () => 'ok');
-app.get('/reports', { onRequest: requireToken(guard, { scope: 'read:reports' }) }, async (request) => ({
+app.get('/messages', { onRequest: requireToken(guard, { scope: 'read:messages' }) }, async (request) => ({
   hello: authOf(request).claims.sub,
 }));
 

@@ -1,4 +1,4 @@
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { createGuard, optionsFromEnvironment } from 'protected-api';
 
 // Checks requests for a proxy: auth_request of nginx, forwardAuth of Traefik, forward_auth of Caddy.
 // docs/guides/forward-auth.md has their configurations. The proxy must
@@ -13,8 +13,8 @@ guard.start();
 
 /** The scope for each method and first segment of a path. Nothing else is passed on. */
 const scopes = new Map([
-  ['GET /reports', 'read:reports'],
-  ['POST /reports', 'write:reports'],
+  ['GET /messages', 'read:messages'],
+  ['POST /messages', 'write:messages'],
 ]);
 
 /** Paths that all servers read alike: no escapes, no empty segments, no `.`, `..`, `;` or backslash. */

@@ -1,7 +1,7 @@
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { createGuard, optionsFromEnvironment } from 'protected-api';
 import { authOf, requireToken } from 'protected-api/hono';
 
 // Hono on Node.js. Start it with:
@@ -15,7 +15,7 @@ const app = new Hono()
   // If PUBLIC_URL is set, serves the metadata that challenges link to.
   .use(async ({ req }, next) => guard.metadata(req.raw) ?? next())
   .get('/health', (context) => context.text('ok'))
-  .get('/reports', requireToken(guard, { scope: 'read:reports' }), (context) =>
+  .get('/messages', requireToken(guard, { scope: 'read:messages' }), (context) =>
     context.json({ hello: String(authOf(context).claims.sub) }),
   );
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import * as oauth from 'oauth4webapi';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 
 // An API that asks its issuer about each JWT (RFC 7662), and keeps `active: true` for ten seconds. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com CLIENT_ID=my-api CLIENT_SECRET=SECRET bun run introspected-jwt.ts

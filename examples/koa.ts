@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
-import { createGuard, optionsFromEnvironment, RejectionError } from 'protected-api/guard';
+import { createGuard, optionsFromEnvironment, RejectionError } from 'protected-api';
 import { checkIncoming } from 'protected-api/node';
 
 // Koa. Start it with:
@@ -32,8 +32,8 @@ app.use(async (context, next) => {
 });
 app.use(async (context) => {
   // Without a response to send to, it throws the rejection.
-  const { claims } = await checkIncoming(guard, context.req, undefined, { scope: 'read:reports' });
-  if (context.path === '/reports') context.body = { hello: claims.sub };
+  const { claims } = await checkIncoming(guard, context.req, undefined, { scope: 'read:messages' });
+  if (context.path === '/messages') context.body = { hello: claims.sub };
 });
 
 const server = app.listen(Number(process.env.PORT ?? 3010), '127.0.0.1', () =>

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 
 // An API that an issuer tells of logouts (OpenID Connect Back-Channel Logout) and of revoked sessions (CAEP).
 // Start it with:

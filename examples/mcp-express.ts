@@ -3,7 +3,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import express from 'express';
 import { LRUCache } from 'lru-cache';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { requireMcp } from 'protected-api/mcp';
 import { authOf } from 'protected-api/node';
 

@@ -1,6 +1,6 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { protectMcp } from 'protected-api/mcp';
 
 // A Model Context Protocol server on Hono. Start it with:

@@ -1,6 +1,6 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { Elysia } from 'elysia';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { protectMcp } from 'protected-api/mcp';
 
 // A Model Context Protocol server on Elysia, for clients of revision 2026-07-28 and of older ones. Clients that send no

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Controller, Get, Module } from '@nestjs/common';
 import { APP_GUARD, NestFactory } from '@nestjs/core';
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { createGuard, optionsFromEnvironment } from 'protected-api';
 import { Auth, type Authentication, Public, RequireToken, tokenGuard } from 'protected-api/nestjs';
 import { serveMetadata } from 'protected-api/node';
 
@@ -19,9 +19,9 @@ class Health {
   }
 }
 
-@Controller('reports')
-@RequireToken({ scope: 'read:reports' })
-class Reports {
+@Controller('messages')
+@RequireToken({ scope: 'read:messages' })
+class Messages {
   @Get()
   read(@Auth() { claims }: Authentication) {
     return { hello: claims.sub };
@@ -29,7 +29,7 @@ class Reports {
 }
 
 // Every route needs a token, unless it is public.
-@Module({ controllers: [Health, Reports], providers: [{ provide: APP_GUARD, useValue: tokenGuard(guard) }] })
+@Module({ controllers: [Health, Messages], providers: [{ provide: APP_GUARD, useValue: tokenGuard(guard) }] })
 class Application {}
 
 const cors = { exposedHeaders: ['WWW-Authenticate', 'Retry-After'] };

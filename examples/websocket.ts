@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
-import { optionsFromEnvironment, resourceServer } from 'protected-api';
+import { optionsFromEnvironment } from 'protected-api';
+import { resourceServer } from 'protected-api/elysia';
 
 // A WebSocket behind the guard: the token is checked before the upgrade, and the socket is closed when the token
 // expires. Start it with:

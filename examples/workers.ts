@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { createGuard, optionsFromEnvironment } from 'protected-api';
 
 // A Cloudflare Worker, with the variables ISSUER and AUDIENCE in wrangler.toml. Start it with:
 // npx wrangler dev workers.ts
@@ -10,7 +10,7 @@ const guard = createGuard({ ...optionsFromEnvironment(env), jwksMaxStaleSeconds:
 export default {
   async fetch(request: Request): Promise<Response> {
     if (new URL(request.url).pathname === '/health') return new Response('ok');
-    const result = await guard.check(request, { scope: 'read:reports' });
+    const result = await guard.check(request, { scope: 'read:messages' });
     if (result instanceof Response) return result;
     return Response.json({ hello: result.claims.sub });
   },

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { optionsFromEnvironment } from '../src/auth/guard.ts';
+import { optionsFromEnvironment } from '../src/auth/index.ts';
 import { refusals } from '../src/auth/refusals.ts';
 import type { RefusalReason } from '../src/auth/types.ts';
 import { format } from './format.ts';

@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { resourceMetadata } from 'protected-api';
+import { resourceMetadata } from 'protected-api/elysia';
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions } from './http/plugin.ts';
 import { sentPathOf } from './http/route-table.ts';

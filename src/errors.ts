@@ -2,7 +2,7 @@
  * The specification's words for a rejection by the guard: one code for each reason, and 401 where the package has 400.
  * The errors that do not come from the guard are in http/responses.ts.
  */
-import type { RefusalDescription } from 'protected-api/guard';
+import type { RefusalDescription } from 'protected-api';
 
 /** Every other reason is a fault of the header, the token or its proof: `invalid_header`. */
 const codes: Partial<Readonly<Record<RefusalDescription['reason'], string>>> = {

@@ -1,5 +1,5 @@
-import { scopesOf } from 'protected-api';
-import { type CheckedOptions, createGuard, describeRejections, type Fetch, type Guard } from 'protected-api/guard';
+import { type CheckedOptions, createGuard, describeRejections, type Fetch, type Guard } from 'protected-api';
+import { scopesOf } from 'protected-api/elysia';
 import type { IssuerSecrets } from 'protected-api/testing';
 import { createApp } from './app.ts';
 import { createServiceIssuer } from './dev/issuer.ts';

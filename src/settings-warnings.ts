@@ -1,4 +1,4 @@
-import type { optionsFromEnvironment } from 'protected-api/guard';
+import type { optionsFromEnvironment } from 'protected-api';
 import { isClose } from './auth/values/spelling.ts';
 
 /** The variables of a process. */

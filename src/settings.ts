@@ -1,4 +1,4 @@
-import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api/guard';
+import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api';
 import { quote } from './auth/values/describe-value.ts';
 import {
   boolean,

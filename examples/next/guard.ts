@@ -1,4 +1,4 @@
-import { createGuard, type Guard, optionsFromEnvironment } from 'protected-api/guard';
+import { createGuard, type Guard, optionsFromEnvironment } from 'protected-api';
 
 let guard: Guard | undefined;
 

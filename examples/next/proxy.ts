@@ -6,8 +6,8 @@ import { getGuard } from './guard';
 export async function proxy(request: Request): Promise<Response | undefined> {
   const guard = getGuard();
   // If PUBLIC_URL is set, serves the metadata that challenges link to.
-  const result = guard.metadata(request) ?? (await guard.check(request, { scope: 'read:reports' }));
+  const result = guard.metadata(request) ?? (await guard.check(request, { scope: 'read:messages' }));
   return result instanceof Response ? result : undefined;
 }
 
-export const config = { matcher: ['/reports/:path*', '/.well-known/oauth-protected-resource'] };
+export const config = { matcher: ['/messages/:path*', '/.well-known/oauth-protected-resource'] };

@@ -31,8 +31,8 @@ export interface HookReply {
  * meet the requirements. A rejection is sent through the reply, so it has the headers of plugins such as @fastify/cors.
  * With `{ rejection: 'throw' }`, it is thrown as a `RejectionError`, for `setErrorHandler` and @fastify/auth.
  * @example
- * const onRequest = requireToken(guard, { scope: 'read:reports' });
- * app.get('/reports', { onRequest }, (request) => authOf(request).claims.sub);
+ * const onRequest = requireToken(guard, { scope: 'read:messages' });
+ * app.get('/messages', { onRequest }, (request) => authOf(request).claims.sub);
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
 export function requireToken(

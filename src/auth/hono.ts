@@ -29,7 +29,7 @@ type AuthIn<Known> = 0 extends Known & 1
  * that are already set, such as those of `cors()`. With `{ rejection: 'throw' }`, it is thrown as a `RejectionError`,
  * for `onError` and for `some()`.
  * @example
- * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (c) => c.json(authOf(c).claims.sub));
+ * app.get('/messages', requireToken(guard, { scope: 'read:messages' }), (c) => c.json(authOf(c).claims.sub));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
 export function requireToken<AcceptedClaims extends object, Optional extends boolean = false>(

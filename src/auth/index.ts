@@ -1,14 +1,49 @@
-// Another version of Elysia is one error, before anything else is imported.
-import './elysia/internals.ts';
-
-export type { RequirementMacros } from './elysia/hooks.ts';
-export type { RouteContext } from './elysia/internals.ts';
-export { createGuard, describeRejections, describeResponses } from './elysia/options.ts';
-export { type GuardPlugin, resourceMetadata, resourceServer } from './elysia/plugins.ts';
-export { isGuarded, type ListedRoute } from './elysia/routes.ts';
-export { type SecuritySchemeOptions, scopesOf, securitySchemes } from './guard/security-schemes.ts';
-export type * from './guard.ts';
-export { issuerMetadata, optionsFromEnvironment, RejectionError } from './guard.ts';
-export type { ErrorSchema } from './openapi/responses.ts';
-export { guardResponses, scopeResponses } from './openapi/responses.ts';
-export type { MisspeltRequirements, PluginSettings, RequirementContext, RouteRequirements } from './types.ts';
+export { describeRejections, type Rejection } from './guard/describe-rejections.ts';
+export type { DescribedResponse } from './guard/describe-responses.ts';
+export { describeResponses } from './guard/describe-responses.ts';
+export { createGuard } from './guard/guard.ts';
+export { type IssuerMetadata, issuerMetadata } from './guard/issuer-metadata.ts';
+export { RejectionError } from './guard/rejection-error.ts';
+export { type SecuritySchemeOptions, securitySchemes } from './guard/security-schemes.ts';
+export { optionsFromEnvironment } from './options/environment.ts';
+export type {
+  Accepted,
+  Algorithm,
+  Anonymous,
+  AudienceByIssuerOptions,
+  Authentication,
+  Certificate,
+  CheckedIssuer,
+  CheckedOptions,
+  CheckRequirements,
+  Claims,
+  ClaimsSchema,
+  ClientCertificate,
+  DpopMode,
+  EnvironmentError,
+  Fetch,
+  FetchFailure,
+  FindIssuer,
+  FixedScope,
+  Guard,
+  GuardOptions,
+  GuardRequest,
+  GuardState,
+  IssuerOptions,
+  JwkSet,
+  KeySetEvent,
+  KeySetState,
+  LookedUpIssuer,
+  MetadataMembers,
+  OptionValues,
+  ReadOptions,
+  RefusalDescription,
+  RefusalReason,
+  RejectionFormat,
+  RejectionOptions,
+  ReplayStore,
+  ReplayStoreEvent,
+  Requirements,
+  ResourceMembers,
+  TokenType,
+} from './types.ts';

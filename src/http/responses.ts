@@ -1,6 +1,6 @@
 import { cors } from '@elysiajs/cors';
 import { Elysia } from 'elysia';
-import type { GuardOptions } from 'protected-api/guard';
+import type { GuardOptions } from 'protected-api';
 
 /** Error responses that do not come from the guard, by their code. */
 export const failures = {

@@ -1,4 +1,4 @@
-import type { KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api/guard';
+import type { KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api';
 import type { StoreEvent, StoreFailure } from '../redis/store-failure.ts';
 import type { Log } from './log.ts';
 

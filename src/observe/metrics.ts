@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { FetchFailure, GuardState, RefusalReason } from 'protected-api/guard';
+import type { FetchFailure, GuardState, RefusalReason } from 'protected-api';
 import packageJson from '../../package.json' with { type: 'json' };
 import { sentPathOf } from '../http/route-table.ts';
 import { type StoreFailure, storeFailures } from '../redis/store-failure.ts';

@@ -1,4 +1,4 @@
-import type { Claims, KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api/guard';
+import type { Claims, KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api';
 import { whenSettled } from '../auth/values/promises.ts';
 import type { FetchHandler, RouteOf } from '../http/plugin.ts';
 import type { StoreEvent } from '../redis/store-failure.ts';

@@ -1,4 +1,4 @@
-import type { CheckedOptions, Guard } from 'protected-api/guard';
+import type { CheckedOptions, Guard } from 'protected-api';
 import packageJson from '../../package.json' with { type: 'json' };
 
 /** What the document and its page describe. */

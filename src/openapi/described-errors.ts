@@ -1,4 +1,4 @@
-import { describeRejections, describeResponses } from 'protected-api/guard';
+import { describeRejections, describeResponses } from 'protected-api';
 import { failures } from '../http/responses.ts';
 import type { DescribedApi, ResponseObject } from './about.ts';
 

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { toOpenAPISchema } from '@elysia/openapi/openapi';
 import type { AnyElysia } from 'elysia';
-import { type GuardOptions, scopesOf, securitySchemes } from 'protected-api';
+import { securitySchemes } from 'protected-api';
+import { type GuardOptions, scopesOf } from 'protected-api/elysia';
 import {
   type DescribedApi,
   license,

@@ -1,4 +1,4 @@
-import { type Guard, issuerMetadata } from 'protected-api/guard';
+import { type Guard, issuerMetadata } from 'protected-api';
 
 /** The longest time that the documentation waits for the issuer's metadata. */
 const maxWaitMs = 1000;

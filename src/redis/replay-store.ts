@@ -1,5 +1,5 @@
 import { RedisClient } from 'bun';
-import type { ReplayStore } from 'protected-api/guard';
+import type { ReplayStore } from 'protected-api';
 import { faultOf, findCause, StoreError, type StoreEvent, type StoreFailure } from './store-failure.ts';
 
 export interface RedisReplayStoreOptions {

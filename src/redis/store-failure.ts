@@ -1,6 +1,6 @@
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { ReplayStoreEvent } from 'protected-api/guard';
+import type { ReplayStoreEvent } from 'protected-api';
 
 /** Why it is unknown whether a proof was used. Never the server's message, which can repeat what was sent. */
 export const storeFailures = ['connection', 'timeout', 'full', 'refused', 'overloaded', 'forgotten'] as const;

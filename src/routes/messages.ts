@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia';
-import { type Guard, resourceServer } from 'protected-api';
+import { type Guard, resourceServer } from 'protected-api/elysia';
 
 /** The schema of the Message object, with the message of one endpoint as its example. */
 const messageObject = (message: string) =>

@@ -66,7 +66,7 @@ async function seenIn(browser: string, api: string, tokens: Readonly<Record<stri
 describe('the block of docs/guides/browsers.md', () => {
   const tokens = async () => ({
     'no token': '',
-    'a token': await issuer.token({ iss: url, aud: audience, scope: 'read:reports' }),
+    'a token': await issuer.token({ iss: url, aud: audience, scope: 'read:messages' }),
     'a token without the scope': await issuer.token({ iss: url, aud: audience }),
   });
   const names = ['error', 'error_description'];
@@ -75,7 +75,7 @@ describe('the block of docs/guides/browsers.md', () => {
     const { default: application } = await load('guides/browsers#Without a framework');
     using api = serve(application.fetch);
     expect(await seenIn(browser, api.url.href, await tokens())).toEqual({
-      'no token': [401, 'Bearer scope="read:reports"', names],
+      'no token': [401, 'Bearer scope="read:messages"', names],
       'a token': [200, null, ['hello']],
       'a token without the scope': [403, expect.stringContaining('insufficient_scope'), names],
     });

@@ -55,13 +55,13 @@ const rows: readonly Row[] = [
 
 const withPreflight = { headers: { 'mcp-protocol-version': '2025-11-25' } };
 const missingToken = { status: 401, body: { error: 'missing_token' }, ...challenge(/^Bearer/) };
-const reports = { token: { claims: { scope: 'read:reports' } } };
+const reports = { token: { claims: { scope: 'read:messages' } } };
 /** examples/express.ts with `cors()`: Chromium refuses a second Access-Control-Allow-Origin. */
 const expressRows: readonly Row[] = [
-  ['a report of Express', '/reports', reports, { status: 200, body: { hello: 'client-1' } }],
-  ['a 401 of Express', '/reports', {}, missingToken],
-  ['a 401 of Express after a preflight', '/reports', withPreflight, missingToken],
-  ['a 403 of Express', '/reports', { token }, { status: 403, ...challenge(/scope="read:reports"/) }],
+  ['a report of Express', '/messages', reports, { status: 200, body: { hello: 'client-1' } }],
+  ['a 401 of Express', '/messages', {}, missingToken],
+  ['a 401 of Express after a preflight', '/messages', withPreflight, missingToken],
+  ['a 403 of Express', '/messages', { token }, { status: 403, ...challenge(/scope="read:messages"/) }],
   ['the metadata of Express', metadataPath, {}, metadata],
   ['the metadata of Express after a preflight', metadataPath, withPreflight, metadata],
 ];

@@ -49,7 +49,12 @@ describe('the page /explain', () => {
     ['an accepted token', {}, 'read:messages', /^200: Token is accepted$/],
     ['an expired token', { claims: { exp: 1 } }, '', /^401 invalid_token: the client must request a new token$/],
     ['a wrong audience', { claims: { aud: 'b' } }, '', /^401 invalid_token: the client must request a token for http/],
-    ['a missing scope', {}, 'read:reports', /^403 insufficient_scope: the client must request the scope read:reports/],
+    [
+      'a missing scope',
+      {},
+      'read:messages',
+      /^403 insufficient_scope: the client must request the scope read:messages/,
+    ],
   ])('explains %s, and requests nothing but the key set of the issuer', async (_name, overrides, scope, end) => {
     const page = await open();
     const { requested, complaints } = page.opened;

@@ -46,7 +46,7 @@ describe('the pictures', () => {
     await page.setContent(`<body style="margin: 0; padding: 90px; font: 44px system-ui; color: #1b1f2b; background: #f5f6fa">
       <h1 style="font-size: 92px; margin: 0 0 30px">protected-api</h1>
       <p style="margin: 0 0 60px">${slogan}</p>
-      <code style="font-size: 34px; line-height: 1.6">requireToken(guard, { scope: 'read:reports' })<br>
+      <code style="font-size: 34px; line-height: 1.6">requireToken(guard, { scope: 'read:messages' })<br>
       <b style="color: #18794e">200</b> · <b style="color: #b8272c">401 · 403</b> · <b style="color: #915930">503</b></code>`);
     await expectScreenshot('card.png', () => page.screenshot());
   });
@@ -62,9 +62,9 @@ describe('the pictures', () => {
 async function explained(): Promise<string> {
   const issuer = await createTestIssuer();
   const iss = 'https://tenant.example.com/';
-  const token = await issuer.token({ iss, aud: 'https://api.example.com/v2', scope: 'read:reports' });
+  const token = await issuer.token({ iss, aud: 'https://api.example.com/v2', scope: 'read:messages' });
   const options = { ...issuer.options, issuer: iss, audience: 'https://api.example.com' };
-  return (await explainToken(token, options, { words: 'settings', requirements: { scope: 'read:reports' } })).render(
+  return (await explainToken(token, options, { words: 'settings', requirements: { scope: 'read:messages' } })).render(
     true,
   );
 }

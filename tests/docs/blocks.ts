@@ -46,12 +46,12 @@ interface Block {
 /** What a fragment needs to compile and to serve a request: a server of either kind. */
 const frames = {
   elysia: (lines: string) => `import { Elysia, t } from 'elysia';
-import { createGuard, type RequirementContext, resourceServer } from 'protected-api';
+import { createGuard, type RequirementContext, resourceServer } from 'protected-api/elysia';
 import { audience, issuer } from './options.ts';
 ${/const app\b/.test(lines) ? '' : 'const app = new Elysia().use(resourceServer({ issuer, audience }));'}
 ${lines}
 export { app };`,
-  fetch: (lines: string) => `import { createGuard } from 'protected-api/guard';
+  fetch: (lines: string) => `import { createGuard } from 'protected-api';
 import { z } from 'zod';
 import { audience, issuer } from './options.ts';
 export async function fetch(request: Request): Promise<Response> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { optionsFromEnvironment } from 'protected-api/guard';
+import { optionsFromEnvironment } from 'protected-api';
 import { apiReport, reportFile } from '../../scripts/api-report.ts';
 import { envExample, options, processSettings, settingsPage } from '../../scripts/settings-page.ts';
 import { settingOf } from '../../src/auth/values/text.ts';

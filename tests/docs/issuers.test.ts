@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { createGuard, type GuardOptions, optionsFromEnvironment } from 'protected-api';
 import { explainToken } from 'protected-api/explain';
-import { createGuard, type GuardOptions, optionsFromEnvironment } from 'protected-api/guard';
 import { type Issuer, type IssuerToken, issuerPages, issuers } from '../../scripts/issuer-pages.ts';
 import { publish, rsaKey, signingKey } from '../support/keys.ts';
 import { bearer, mintToken, SCOPE } from '../support/mint.ts';

@@ -5,7 +5,7 @@ const doorOf = (page: string) =>
   page.includes('hono') ? ['hono', 'c'] : page.includes('fastify') ? ['fastify', 'request'] : ['node', 'req'];
 
 /** What the cells of a page assume. */
-const headFor = (door = '', request = '') => `import type { RequirementContext } from 'protected-api';
+const headFor = (door = '', request = '') => `import type { RequirementContext } from 'protected-api/elysia';
 import { authOf, requireToken } from 'protected-api/${door}';
 import {
   type Authentication,
@@ -13,7 +13,7 @@ import {
   type GuardOptions,
   optionsFromEnvironment,
   type Requirements,
-} from 'protected-api/guard';
+} from 'protected-api';
 import { audience, issuer } from './options.ts';
 type Options = Partial<GuardOptions> & { authorize?: (context: RequirementContext) => boolean };
 type Claim = 'iss' | 'sub' | 'client_id' | 'iat' | 'jti' | 'kid';

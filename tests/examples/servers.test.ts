@@ -16,14 +16,14 @@ const next = join(root, 'examples/next');
 serverRows('examples/next', (environment) => {
   const script = `
     const { proxy } = await import('${next}/proxy.ts');
-    const { GET } = await import('${next}/app/reports/route.ts');
+    const { GET } = await import('${next}/app/messages/route.ts');
     const route = async (request) => (await proxy(request)) ?? GET(request);
-    const routes = { '/reports': { GET: route, HEAD: route }, '/health': new Response('ok') };
+    const routes = { '/messages': { GET: route, HEAD: route }, '/health': new Response('ok') };
     Bun.serve({ hostname: '127.0.0.1', port: process.env.PORT, routes });`;
   return run([process.execPath, '-e', script], environment);
 });
 
-test.each(['proxy.ts', 'app/reports/route.ts'])(
+test.each(['proxy.ts', 'app/messages/route.ts'])(
   'examples/next/%s can be built ahead of time, without settings',
   async (file) =>
     expect(await runToEnd([process.execPath, join(next, file)])).toEqual({ status: 0, stdout: '', stderr: '' }),

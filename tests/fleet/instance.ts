@@ -1,6 +1,6 @@
 import { createGuardCore } from '../../src/auth/guard/core.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
-import type { GuardOptions } from '../../src/auth/guard.ts';
+import type { GuardOptions } from '../../src/auth/index.ts';
 import { AUDIENCE } from '../support/mint.ts';
 import type { Issuer, Sent } from './issuer.ts';
 import type { World } from './world.ts';

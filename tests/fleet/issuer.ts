@@ -1,4 +1,4 @@
-import type { Fetch } from '../../src/auth/guard.ts';
+import type { Fetch } from '../../src/auth/index.ts';
 import { publish, signingKey } from '../support/keys.ts';
 import type { World } from './world.ts';
 

@@ -14,7 +14,7 @@ import { createWorld } from './world.ts';
  */
 
 const epochMs = 1_700_000_000_000;
-const url = 'https://api.example.test/reports';
+const url = 'https://api.example.test/messages';
 const maxAgeSeconds = 60;
 const maxSkewMs = 10_000;
 

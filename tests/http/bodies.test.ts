@@ -1,6 +1,6 @@
 import { describe, expect, mock, test } from 'bun:test';
 import { Elysia, t } from 'elysia';
-import { resourceServer } from '../../src/auth/index.ts';
+import { resourceServer } from '../../src/auth/elysia.ts';
 import { offline, tokenOf } from '../support/checked.ts';
 import { expectError } from '../support/expect-error.ts';
 import { serve } from '../support/fixture.ts';

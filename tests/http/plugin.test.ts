@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Elysia, NotFoundError, status, t } from 'elysia';
-import { type Guard, resourceServer } from '../../src/auth/index.ts';
+import { type Guard, resourceServer } from '../../src/auth/elysia.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createObservation } from '../../src/observe/requests.ts';
 import { offline, tokenOf } from '../support/checked.ts';

@@ -21,7 +21,7 @@ serverRows(
   'examples/next, built with next build and started with next start',
   async (environment) => {
     const next = ['node', inPackages('next/dist/bin/next')];
-    for (const file of ['guard.ts', 'proxy.ts', 'app/reports/route.ts'])
+    for (const file of ['guard.ts', 'proxy.ts', 'app/messages/route.ts'])
       await Bun.write(join(folder(), file), Bun.file(join(examples, 'next', file)));
     await Bun.write(join(folder(), 'app/health/route.ts'), "export const GET = () => new Response('ok');");
     const silent = { NEXT_TELEMETRY_DISABLED: '1' };

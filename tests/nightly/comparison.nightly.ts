@@ -30,7 +30,7 @@ async function start(folder: string, text: string, { name }: Library) {
   const child = run([nodePath(newestNode), file], environment);
   const options = {
     issuer,
-    targets: [{ url: `http://127.0.0.1:${PORT}/reports`, scope: 'read:reports' }],
+    targets: [{ url: `http://127.0.0.1:${PORT}/messages`, scope: 'read:messages' }],
     skip: setAside,
   };
   const isReady = async () => (await runProbe({ ...options, only: ['control'] }, server)).isComplete;

@@ -23,7 +23,7 @@ const originOf = async (name: string): Promise<string> => {
   return `http://127.0.0.1:${ports[name]}`;
 };
 
-const scope = 'read:reports';
+const scope = 'read:messages';
 const tokens = {
   'no token': undefined,
   'no scope': '',

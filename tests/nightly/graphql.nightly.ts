@@ -42,8 +42,8 @@ describe.each([
   });
 
   test.each([
-    ['the scope', scope, 200, { data: { me: 'ada', reports: ['tea'] } }],
-    ['no scope', '', 200, { data: { me: 'ada', reports: null }, errors: [{ extensions: { code: 'FORBIDDEN' } }] }],
+    ['the scope', scope, 200, { data: { me: 'ada', messages: ['tea'] } }],
+    ['no scope', '', 200, { data: { me: 'ada', messages: null }, errors: [{ extensions: { code: 'FORBIDDEN' } }] }],
     ['no token', undefined, 401, { error: 'missing_token' }],
   ])('responds to a query with %s', async (_, granted, status, body) => {
     const response = await fixture().service.fetch('/graphql', {
@@ -52,7 +52,7 @@ describe.each([
         'content-type': 'application/json',
         ...(granted !== undefined && bearer(fixture().mint({ claims: { scope: granted, sub: 'ada' } }))),
       },
-      body: JSON.stringify({ query: '{ me reports }' }),
+      body: JSON.stringify({ query: '{ me messages }' }),
     });
     expect([response.status, await response.json()]).toMatchObject([status, body]);
   });

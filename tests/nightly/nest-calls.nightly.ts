@@ -26,7 +26,7 @@ const start = (others: Environment) =>
     return run([nodePath(newestNode), join(folder(), 'nest-calls.mjs')], settings);
   });
 
-const scope = 'read:reports';
+const scope = 'read:messages';
 const rows = [
   ['no token', undefined],
   ['no scope', ''],
@@ -84,7 +84,7 @@ describe.each([
 
   test.each(rows)('a query with %s', async (name, granted) =>
     expect(await query(plain, '{ reports health }', granted)).toEqual([
-      { reports: granted === scope ? 'client-1' : null, health: 'ok' },
+      { messages: granted === scope ? 'client-1' : null, health: 'ok' },
       granted === scope ? undefined : expected[name],
     ]),
   );

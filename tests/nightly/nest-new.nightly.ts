@@ -80,8 +80,8 @@ describe.each(releases)('an application that `nest new` of NestJS %s made', (rel
     return 'ok';
   }
 
-  @Get('reports')
-  @RequireToken({ scope: 'read:reports' })
+  @Get('messages')
+  @RequireToken({ scope: 'read:messages' })
   list(@Auth() { claims }: Authentication) {
     return { hello: claims.sub };
   }
@@ -134,9 +134,9 @@ describe.each(releases)('an application that `nest new` of NestJS %s made', (rel
       ['/health', undefined, 200, 'ok'],
       ['/', undefined, 401, 'missing_token'],
       ['/', '', 200, 'Hello World!'],
-      ['/reports', undefined, 401, 'missing_token'],
-      ['/reports', '', 403, 'insufficient_scope'],
-      ['/reports', 'read:reports', 200, 'ada'],
+      ['/messages', undefined, 401, 'missing_token'],
+      ['/messages', '', 403, 'insufficient_scope'],
+      ['/messages', 'read:messages', 200, 'ada'],
     ])('responds at %s to a token with the scope %p with %i', async (at, scope, status, part) => {
       const headers = scope === undefined ? {} : bearer(fixture().mint({ claims: { scope, sub: 'ada' } }));
       const response = await fixture().service.fetch(at, { headers });

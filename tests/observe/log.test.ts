@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { optionsFromEnvironment } from 'protected-api/guard';
+import { optionsFromEnvironment } from 'protected-api';
 import { version } from '../../package.json' with { type: 'json' };
 import { settingOf } from '../../src/auth/values/text.ts';
 import { processRules, readSettings } from '../../src/settings.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { version } from '../../package.json' with { type: 'json' };
-import { describeRejections } from '../../src/auth/guard.ts';
+import { describeRejections } from '../../src/auth/index.ts';
 import type { DpopMode } from '../../src/auth/types.ts';
 import { durationBoundsSeconds } from '../../src/observe/request-counts.ts';
 import { createTestMetrics } from '../support/test-metrics.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
-import { createGuard, resourceServer } from '../../src/auth/index.ts';
+import { createGuard, resourceServer } from '../../src/auth/elysia.ts';
 import { createRouteTable } from '../../src/http/route-table.ts';
 import type { Metrics } from '../../src/observe/metrics.ts';
 import { createObservation } from '../../src/observe/requests.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createGuard, optionsFromEnvironment } from '../../src/auth/guard.ts';
+import { createGuard, optionsFromEnvironment } from '../../src/auth/index.ts';
 import { formatRejection } from '../../src/errors.ts';
 import type { DescribedApi } from '../../src/openapi/about.ts';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from 'bun:test';
-import { createGuard, type GuardOptions } from '../../src/auth/guard.ts';
+import { createGuard, type GuardOptions } from '../../src/auth/index.ts';
 import { createTokenUrlFinder } from '../../src/openapi/token-endpoint.ts';
 import { ISSUER } from '../support/checked.ts';
 

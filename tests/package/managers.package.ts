@@ -23,7 +23,7 @@ const special: Readonly<Record<string, readonly [file: string, text: string]>> =
 
 const server = `
   import { Elysia } from 'elysia';
-  import { resourceServer } from 'protected-api';
+  import { resourceServer } from 'protected-api/elysia';
   const guard = resourceServer({ issuer: 'http://127.0.0.1:1/', audience: 'a' });
   const app = new Elysia().use(guard).get('/me', ({ claims }) => claims.sub);
   console.log((await app.handle(new Request('http://localhost/me'))).status);`;
@@ -42,8 +42,8 @@ const setups = isNight
 
 /** How CommonJS loads the package from an archive of Yarn: before Node.js 22.15, `require` asks no loader. */
 const loading = [
-  [nodeVersions[0] ?? '', "import('protected-api/guard')"],
-  [newestNode, "require('protected-api/guard')"],
+  [nodeVersions[0] ?? '', "import('protected-api')"],
+  [newestNode, "require('protected-api')"],
 ] as const;
 
 test.each(setups)('the tab of docs/start/elysia.md installs with %s what its server needs', async (setup) => {

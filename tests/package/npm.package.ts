@@ -122,7 +122,7 @@ describe('the package, installed from its tarball', () => {
       (door) => `(await import('${manifest.name}${door}')).requireToken`,
     );
     const script = `
-      const { createGuard } = await import('${manifest.name}/guard');
+      const { createGuard } = await import('${manifest.name}');
       const { resourceServer } = await import('${manifest.name}');
       const guard = createGuard({ issuer: 'http://127.0.0.1:9/', audience: 'a' });
       for (const requireToken of [${imports}, resourceServer]) console.log(typeof requireToken(guard));`;
@@ -199,13 +199,13 @@ describe('the package, installed from its tarball', () => {
       inFolder('run.ts'),
       // No test looks up a name: nothing listens at this address.
       `${app.replaceAll('https://tenant.example.com/', 'http://127.0.0.1:1/')}
-      for (const path of ['/me', '/reports']) {
+      for (const path of ['/me', '/messages']) {
         const response = await app.handle(new Request('http://localhost' + path));
         console.log(response.status, response.headers.get('www-authenticate'), (await response.json()).error);
       }`,
     );
     const { stdout } = await runToEnd([process.execPath, inFolder('run.ts')]);
     const error = 'missing_token';
-    expect(stdout).toBe(`401 Bearer ${error}\n401 Bearer scope="read:reports" ${error}\n`);
+    expect(stdout).toBe(`401 Bearer ${error}\n401 Bearer scope="read:messages" ${error}\n`);
   });
 });

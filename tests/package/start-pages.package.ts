@@ -72,7 +72,7 @@ test('docs/start/fetch.md bundles a function for AWS Lambda, which responds to i
     .replace('npx esbuild', join(root, 'node_modules/.bin/esbuild'));
   const { stdout } = await runToEnd(
     ['bash', '-euc', `cd ${folder()}\n${script}${calling.replace('http://localhost:4010/', keys.url.href)}`],
-    { PATH: path(), TOKEN: await issuer.token({ sub: 'ada', scope: 'read:reports' }) },
+    { PATH: path(), TOKEN: await issuer.token({ sub: 'ada', scope: 'read:messages' }) },
   );
   expect(stdout).toContain('statusCode: 200');
   expect(stdout).toContain('{"hello":"ada"}');
@@ -85,8 +85,8 @@ test('docs/migration/express-oauth2-jwt-bearer.md has an application in CommonJS
   await Bun.write(join(folder(), 'migrated.cjs'), text.replaceAll('3010', port));
   const server = run([nodePath(oldestNode), join(folder(), 'migrated.cjs')]);
   await until(() => server.stdout().includes('Listening on'), server.stderr());
-  const response = await fetch(`http://localhost:${port}/reports`);
-  expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer scope="read:reports"']);
+  const response = await fetch(`http://localhost:${port}/messages`);
+  expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer scope="read:messages"']);
   server.signal('SIGKILL');
   await server.finished;
 });

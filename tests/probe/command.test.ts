@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { $ } from 'bun';
-import { createGuard, type GuardOptions } from '../../src/auth/guard.ts';
+import { createGuard, type GuardOptions } from '../../src/auth/index.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { optionsOfFlags, readFlags } from '../../src/probe/command/flags.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
@@ -15,7 +15,7 @@ import { listen } from '../support/raw-http.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const command = [process.execPath, join(import.meta.dir, '../../src/probe/command.ts')];
-const scope = 'read:reports';
+const scope = 'read:messages';
 const bare = { 'www-authenticate': 'Bearer' };
 
 /** Serves an API on loopback, and remembers who asked. `dead` becomes its response after so many requests. */
@@ -34,7 +34,7 @@ function api(options: (origin: string) => Partial<GuardOptions>, deadAfter = Num
     onKeySetEvent() {},
     ...options(origin),
   });
-  return { url: `${origin}/reports`, agents, [Symbol.asyncDispose]: () => server.stop(true) };
+  return { url: `${origin}/messages`, agents, [Symbol.asyncDispose]: () => server.stop(true) };
 }
 
 const probeWith = (args: readonly string[], input = '', environment: Environment = {}, files = {}) =>
@@ -199,14 +199,14 @@ describe('protected-api-probe', () => {
       0,
       expect.stringMatching(/\nTarget: GET \S+x\n[\s\S]*\nnone-empty-signature, 1 request: a token/),
     ]);
-    const paths = { '/reports': { get: { security: [{ bearer: [scope] }] } }, '/health': { get: {} } };
+    const paths = { '/messages': { get: { security: [{ bearer: [scope] }] } }, '/health': { get: {} } };
     const server = serve(({ url }) =>
       url.endsWith('/openapi.json') ? Response.json({ paths }) : new Response(null, { status: 401, headers: bare }),
     );
     const found = await probeWith(['--openapi', `${server.url}openapi.json`]);
     expect(found).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/Target: GET \S+\/reports\n[\s\S]*not tried +GET \/health is public/),
+      stdout: expect.stringMatching(/Target: GET \S+\/messages\n[\s\S]*not tried +GET \/health is public/),
     });
     await server.stop(true);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createGuard } from '../../src/auth/guard.ts';
+import { createGuard } from '../../src/auth/index.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { careful } from '../../src/probe/http/brake.ts';
 import { type Depth, type ProbeOptions, probe } from '../../src/probe/index.ts';
@@ -11,7 +11,7 @@ import { ownRows, rows } from '../../src/probe/run/rows.ts';
 
 const depths: readonly Depth[] = ['quick', 'standard', 'full'];
 const needs: readonly Needs[] = ['nothing', 'token', 'issuer'];
-const url = 'https://api.invalid/reports';
+const url = 'https://api.invalid/messages';
 /** So many rows that they send more than any limit. */
 const more = Array.from({ length: 10 }, (_, at) => rows.map((row): Row => ({ ...row, id: `${row.id}-${at}` }))).flat();
 const isGiven =
@@ -72,7 +72,7 @@ test('probe() with the depth quick sends at most 120 requests, and the report sa
 });
 
 describe('the first lines, the last line, JSON and JUnit count the same rows', () => {
-  const paths = ['/reports', '/me'];
+  const paths = ['/messages', '/me'];
   test.each<[what: string, targets: number, options: Partial<ProbeOptions>, status: number]>([
     ['of a run with an issuer', 1, {}, 401],
     ['of a run at two targets', 2, {}, 401],

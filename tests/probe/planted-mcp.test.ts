@@ -24,7 +24,7 @@ const ping = { method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' 
 async function verdictsOf(server: Planted, only: string, profile?: 'mcp') {
   const issuer = await startServedIssuer({ audience, kid: 'shared' });
   const { right, parts } = rightServer(issuer, audience);
-  const targets = [{ url: `${audience}/reports`, scope, ...ping }];
+  const targets = [{ url: `${audience}/messages`, scope, ...ping }];
   const options = { issuer: issuer.issuer, only: [only], profile, targets };
   const report = await runProbe(
     { ...options, fetch: async (request) => server(request, right, parts) },

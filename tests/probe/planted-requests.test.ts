@@ -11,7 +11,7 @@ import { audience, type Handler, type Planted, rightServer, scope } from './serv
 
 /** What a run needs so that the row applies. */
 const particular: Readonly<Partial<Record<RequestRow, Partial<ProbeOptions>>>> = {
-  'elsewhere-body': { targets: [{ url: `${audience}/reports`, scope, method: 'POST', body: 'a=b' }] },
+  'elsewhere-body': { targets: [{ url: `${audience}/messages`, scope, method: 'POST', body: 'a=b' }] },
   'fetch-token-urls': { only: ['embedded-jku', 'fetch-token-urls'] },
   'metadata-present': { profile: 'mcp' },
   'no-token-mcp': { profile: 'mcp' },
@@ -48,7 +48,7 @@ async function served(handler: Handler) {
         : `HTTP/1.1 ${status} X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
     );
   });
-  return { url: `http://127.0.0.1:${await listen(server)}/reports`, close: () => server.close() };
+  return { url: `http://127.0.0.1:${await listen(server)}/messages`, close: () => server.close() };
 }
 
 /** Tries one row on a server. */
@@ -59,7 +59,7 @@ async function verdictOf(id: RequestRow, server: Planted) {
   const real = overNetwork.has(id) ? await served(fetch) : undefined;
   const where = real
     ? { targets: [{ url: real.url, scope }] }
-    : { fetch, targets: [{ url: `${audience}/reports`, scope }] };
+    : { fetch, targets: [{ url: `${audience}/messages`, scope }] };
   const options = { issuer: issuer.issuer, only: [id], ...where, ...particular[id] };
   const report = await runProbe(options, issuer.server, clock);
   await Promise.all([issuer.server.close(), real?.close()]);
@@ -108,7 +108,7 @@ describe.each(Object.entries(differing))('an API whose responses have %s', (_, r
     'fails %s if it is open there, and passes otherwise',
     async (id) => {
       const isOpen = ({ url, headers }: Request) =>
-        /reports\/$|REPORTS$/.test(url) || headers.get('accept') === 'text/html';
+        /messages\/$|MESSAGES$/.test(url) || headers.get('accept') === 'text/html';
       expect(await verdictOf(id, opened(isOpen))).toMatchObject({ verdict: 'failed' });
       expect(
         await verdictOf(

@@ -10,7 +10,7 @@ import {
   type JWK,
   jwtVerify,
 } from 'jose';
-import { createGuard } from '../../src/auth/guard.ts';
+import { createGuard } from '../../src/auth/index.ts';
 import { protectMcp } from '../../src/auth/mcp.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import type { ProbeOptions, Profile } from '../../src/probe/index.ts';
@@ -19,8 +19,8 @@ import type { Needs } from '../../src/probe/row/row.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
 import { rows } from '../../src/probe/run/rows.ts';
 
-const scope = 'read:reports';
-const url = 'https://api.invalid/reports';
+const scope = 'read:messages';
+const url = 'https://api.invalid/messages';
 const issuer = await createTestIssuer();
 const { keys, ...expected } = issuer.options;
 const [jwk] = keys.keys as readonly JWK[];
@@ -306,8 +306,11 @@ describe('probe() accuses nobody wrongly:', () => {
     const openapi = {
       servers: [{ url: 'https://production.invalid/v1/' }],
       paths: {
-        '/reports': { get: operation, post: operation },
-        '/reports/{id}/{page}/{part}': { parameters: [{ $ref: '#/components/parameters/a~1b' }, part], get: operation },
+        '/messages': { get: operation, post: operation },
+        '/messages/{id}/{page}/{part}': {
+          parameters: [{ $ref: '#/components/parameters/a~1b' }, part],
+          get: operation,
+        },
         '/health': { get: {} },
       },
       components: {
@@ -324,11 +327,11 @@ describe('probe() accuses nobody wrongly:', () => {
       { targets: undefined, openapi, baseUrl: 'https://api.invalid/docs/openapi.json', only: ['signature', 'scope'] },
     );
     expect(report.failed).toEqual([]);
-    const paths = ['/v1/reports', '/v1/reports/a%20b/1/7'];
+    const paths = ['/v1/messages', '/v1/messages/a%20b/1/7'];
     expect([...asked].filter((each) => !each.includes('well-known'))).toEqual(
       paths.map((at) => `https://api.invalid${at}`),
     );
-    expect(report.notTried).toEqual(['POST /reports: name the method to try it', 'GET /health is public']);
+    expect(report.notTried).toEqual(['POST /messages: name the method to try it', 'GET /health is public']);
   });
 });
 
@@ -538,7 +541,7 @@ test.each([
 
 test.each([
   ['targets', { targets: [] }],
-  ['url', { targets: ['/reports'] }],
+  ['url', { targets: ['/messages'] }],
   ['url', { targets: ['https://user:hunter2@api.invalid/'] }],
   ['row', { only: ['audience-othr'] }],
   ['row', { known: { audience: 'the beginning of IDs' } }],

@@ -100,14 +100,14 @@ test('a row with several requests says which one was let in, and shows nothing o
     /\.css$/.test(url) ||
     /^JWT |, Bearer e30/.test(headers.get('authorization') ?? '');
   const report = await probe({
-    ...{ token, keys: options.keys, targets: ['https://api.invalid/reports'] },
+    ...{ token, keys: options.keys, targets: ['https://api.invalid/messages'] },
     fetch: (request) =>
       isOpen(request) || request.headers.get('authorization') === `Bearer ${token}`
         ? new Response('report')
         : new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } }),
   });
   const gotOf = (id: string) => report.rows.find((each) => each.id === id)?.got;
-  expect(gotOf('path-extension')).toBe('200 (variant 2 of 3: /reports/x.css)');
+  expect(gotOf('path-extension')).toBe('200 (variant 2 of 3: /messages/x.css)');
   expect(gotOf('path-query')).toBe('200 (variant 3 of 4: ?x=.css)');
   expect(gotOf('scheme-other')).toBe('200 (variant 2 of 4: Authorization: JWT TOKEN)');
   const cut = '200 (variant 1 of 2: Authorization: Bearer TOKEN, Authorization: Bearer e30.e30.e...)';

@@ -135,10 +135,10 @@ test.each([
   const server = serve(({ url, headers }) => {
     secrets.push(headers.get('authorization'));
     const { origin, pathname } = new URL(url);
-    if (pathname === '/reports') return new Response(null, { status: 401 });
+    if (pathname === '/messages') return new Response(null, { status: 401 });
     return Response.json({
       // An API says anything. The issuer is the one that the user named.
-      ...{ resource: `${origin}/reports`, authorization_servers: ['https://evil.invalid'] },
+      ...{ resource: `${origin}/messages`, authorization_servers: ['https://evil.invalid'] },
       ...{ issuer: origin, token_endpoint: origin },
       ...change,
     });

@@ -11,11 +11,11 @@ import { readText } from '../support/repository.ts';
 import { startCaddy, startNginx } from './proxies.ts';
 
 const publicUrl = 'https://api.example.test';
-const scope = 'read:reports';
+const scope = 'read:messages';
 const otherPaths = String.raw`
-  //reports /reports//a /./reports /reports/. /reports/../admin /reports/.. /admin/../reports /reports;a=b /reports/..;/admin
-  /reports%2fa /reports/%2e%2e/admin /reports/%2E./admin /reports/..%2fadmin /reports%00 /reports/%252e%252e/admin /%72eports
-  /reports/%c0%ae%c0%ae/admin /reports/é /reports\..\admin /reports#/../admin /Reports /reports.json /reportsadmin / /admin?/reports
+  //messages /messages//a /./messages /messages/. /messages/../admin /messages/.. /admin/../messages /messages;a=b /messages/..;/admin
+  /messages%2fa /messages/%2e%2e/admin /messages/%2E./admin /messages/..%2fadmin /messages%00 /messages/%252e%252e/admin /%72eports
+  /messages/%c0%ae%c0%ae/admin /messages/é /messages\..\admin /messages#/../admin /Reports /reports.json /reportsadmin / /admin?/messages
   /.forward-auth //.forward-auth /.well-known/oauth-protected-resource/%2e%2e/%2e%2e/.forward-auth /auth`;
 
 /** What proxies add themselves. */
@@ -49,7 +49,7 @@ const proxies: readonly Configured[] = [
       const [host, port] = frontend.split(':');
       return startCaddy(text.replace('api.example.com {', `http://:${port} {\n  bind ${host}`));
     },
-    longClaim: { status: 200, targets: ['/reports'] },
+    longClaim: { status: 200, targets: ['/messages'] },
     unreachable: 502,
     passesUpgrades: true,
   },
@@ -96,7 +96,7 @@ function behind({ language, start }: Configured) {
 describe.each(proxies)('examples/forward-auth.ts behind $name, as its page configures it', (configured) => {
   const { fixture, started } = behind(configured);
 
-  /** Sends a request such as `GET /reports`, and returns the response with the targets that the API got for it. */
+  /** Sends a request such as `GET /messages`, and returns the response with the targets that the API got for it. */
   async function send(request: string, lines: readonly string[] = []) {
     const { origin, api } = started();
     api.targets = [];
@@ -107,9 +107,9 @@ describe.each(proxies)('examples/forward-auth.ts behind $name, as its page confi
     `Authorization: Bearer ${fixture().mint({ claims: { scope, ...claims }, header })}`;
 
   test.each([
-    ['GET /reports', '/reports'],
-    ['HEAD /reports/2026/?a=//b/../c;d', '/reports/2026/?a=//b/../c;d'],
-    ['GET http://b/reports/@me', '/reports/@me'],
+    ['GET /messages', '/messages'],
+    ['HEAD /messages/2026/?a=//b/../c;d', '/messages/2026/?a=//b/../c;d'],
+    ['GET http://b/messages/@me', '/messages/@me'],
   ])('%s is passed on as it was sent', async (request, target) =>
     expect(await send(request, [bearer()])).toMatchObject({ status: 200, targets: [target] }),
   );
@@ -121,7 +121,7 @@ describe.each(proxies)('examples/forward-auth.ts behind $name, as its page confi
     const methods = ['X-HTTP-Method', 'X-HTTP-Method-Override', 'X-Method-Override'];
     const spoofed = [...names, ...spellings, ...forwarded, ...methods].map((name) => `${name}: admin`);
     const passedOn = async (claims: TokenOverrides['claims']) => {
-      expect((await send('GET /reports', [...spoofed, bearer(claims), ...spoofed])).targets).toEqual(['/reports']);
+      expect((await send('GET /messages', [...spoofed, bearer(claims), ...spoofed])).targets).toEqual(['/messages']);
       return Object.fromEntries(
         Object.entries(started().api.headers).filter(([name, value]) => value && !ofProxy.includes(name)),
       );
@@ -131,7 +131,7 @@ describe.each(proxies)('examples/forward-auth.ts behind $name, as its page confi
       'x-auth-issuer': fixture().issuer.url,
       'x-auth-subject': 'ada%0D%0AX-Auth-Client:%20admin,%20J%C3%BCrgen%20100%25',
       'x-auth-client': 'web|1',
-      'x-auth-scopes': 'read:reports a%20admin %C3%A9',
+      'x-auth-scopes': 'read:messages a%20admin %C3%A9',
     });
     expect(Object.keys(await passedOn({ sub: 'a\ud800' })).toSorted()).toEqual(['x-auth-issuer', 'x-auth-scopes']);
   });
@@ -143,9 +143,9 @@ describe.each(proxies)('examples/forward-auth.ts behind $name, as its page confi
     [['Connection: Upgrade, X-Auth-Issuer', 'Upgrade: websocket']],
     [['Connection: X-Forwarded-Method, X-Forwarded-Uri']],
   ])('a client with %j takes no header from the API', async (lines) => {
-    const { status, targets } = await send('GET /reports', [bearer({ azp: 'a' }), ...lines]);
+    const { status, targets } = await send('GET /messages', [bearer({ azp: 'a' }), ...lines]);
     expect([targets, status || 101]).toEqual([
-      ['/reports'],
+      ['/messages'],
       configured.passesUpgrades && lines.includes('Upgrade: websocket') ? 101 : 200,
     ]);
     const ofUser = Object.keys(started().api.headers).filter((name) => name.startsWith('x-auth-'));
@@ -155,16 +155,16 @@ describe.each(proxies)('examples/forward-auth.ts behind $name, as its page confi
   const metadata = `resource_metadata="${publicUrl}/.well-known/oauth-protected-resource"`;
   const once = new RegExp(`^Bearer scope="${scope}", ${metadata}, DPoP scope="${scope}", algs="[\\w ]+", ${metadata}$`);
   test.each<[name: string, status: number, challenge: RegExp, request: string, lines?: () => readonly string[]]>([
-    ['no token', 401, once, 'GET /reports', () => []],
-    ['a forged token', 401, /^Bearer error="invalid_token"/, 'GET /reports', () => [`${bearer()}x`]],
-    ['two words', 400, /^Bearer error="invalid_request"/, 'GET /reports', () => [`${bearer()} x`]],
-    ['another scope', 403, /^Bearer error="insufficient_scope".*scope="write:reports"/, 'POST /reports'],
-    ['another method', 403, /^$/, 'DELETE /reports'],
-    ['OPTIONS', 403, /^$/, 'OPTIONS /reports', () => ['Origin: https://a', 'Access-Control-Request-Method: GET']],
-    ['a spoofed method', 403, /^$/, 'DELETE /reports', () => [bearer(), 'X-Forwarded-Method: GET']],
-    ['a spoofed target', 403, /^$/, 'GET /admin', () => [bearer(), 'X-Forwarded-Uri: /reports']],
-    ['a spoofed original', 403, /^$/, 'GET /admin', () => [bearer(), 'X-Original-URI: /reports']],
-    ['an unknown key during an outage', 503, /^$/, 'GET /reports', () => [bearer({}, { kid: 'new' })]],
+    ['no token', 401, once, 'GET /messages', () => []],
+    ['a forged token', 401, /^Bearer error="invalid_token"/, 'GET /messages', () => [`${bearer()}x`]],
+    ['two words', 400, /^Bearer error="invalid_request"/, 'GET /messages', () => [`${bearer()} x`]],
+    ['another scope', 403, /^Bearer error="insufficient_scope".*scope="write:messages"/, 'POST /messages'],
+    ['another method', 403, /^$/, 'DELETE /messages'],
+    ['OPTIONS', 403, /^$/, 'OPTIONS /messages', () => ['Origin: https://a', 'Access-Control-Request-Method: GET']],
+    ['a spoofed method', 403, /^$/, 'DELETE /messages', () => [bearer(), 'X-Forwarded-Method: GET']],
+    ['a spoofed target', 403, /^$/, 'GET /admin', () => [bearer(), 'X-Forwarded-Uri: /messages']],
+    ['a spoofed original', 403, /^$/, 'GET /admin', () => [bearer(), 'X-Original-URI: /messages']],
+    ['an unknown key during an outage', 503, /^$/, 'GET /messages', () => [bearer({}, { kid: 'new' })]],
   ])('a request with %s is a %i, and is not passed on', async (name, status, challenge, request, lines) => {
     fixture().issuer.mode = { kind: 'response', status: 500 };
     const { response, ...sent } = await send(request, lines?.() ?? [bearer()]);
@@ -176,11 +176,11 @@ describe.each(proxies)('examples/forward-auth.ts behind $name, as its page confi
   });
 
   test('a claim of 15,000 characters is passed on whole, or the request is not', async () => {
-    expect(await send('GET /reports', [bearer({ sub: 'é'.repeat(2500) })])).toMatchObject(configured.longClaim);
+    expect(await send('GET /messages', [bearer({ sub: 'é'.repeat(2500) })])).toMatchObject(configured.longClaim);
   });
 
   test.each(otherPaths.trim().split(/\s+/))('GET %s is not passed on, nor checked as another path', async (path) => {
-    const { status, targets } = await send(`GET ${path}`, [bearer(), 'X-Forwarded-Uri: /reports']);
+    const { status, targets } = await send(`GET ${path}`, [bearer(), 'X-Forwarded-Uri: /messages']);
     expect(targets).toEqual([]);
     // nginx itself rejects some.
     expect(status).toBeOneOf([400, 403, 404]);
@@ -192,19 +192,19 @@ describe.each(proxies)('examples/forward-auth.ts behind $name, as its page confi
       `Authorization: DPoP ${token}`,
       `DPoP: ${makeProof({ url: publicUrl + path, method, token })}`,
     ];
-    const good = prove('HEAD', '/reports/1');
+    const good = prove('HEAD', '/messages/1');
     const statuses: number[] = [];
-    for (const lines of [prove('GET', '/reports/1'), prove('HEAD', '/auth'), good, good])
-      statuses.push((await send('HEAD /reports/1?a=b', lines)).status);
+    for (const lines of [prove('GET', '/messages/1'), prove('HEAD', '/auth'), good, good])
+      statuses.push((await send('HEAD /messages/1?a=b', lines)).status);
     expect(statuses).toEqual([401, 401, 200, 401]);
   });
 
   test('the metadata are served, the check itself is not, and without the endpoint no request is passed on', async () => {
     expect((await send('GET /.forward-auth', [bearer()])).status).toBeOneOf([403, 404]);
     const { response } = await send('GET /.well-known/oauth-protected-resource');
-    expect(await response.json()).toMatchObject({ resource: publicUrl, scopes_supported: [scope, 'write:reports'] });
+    expect(await response.json()).toMatchObject({ resource: publicUrl, scopes_supported: [scope, 'write:messages'] });
     await fixture().service.close();
-    expect(await send('GET /reports', [bearer()])).toMatchObject({ status: configured.unreachable, targets: [] });
+    expect(await send('GET /messages', [bearer()])).toMatchObject({ status: configured.unreachable, targets: [] });
   });
 });
 
@@ -213,7 +213,7 @@ describe.each(proxies)('examples/forward-auth.ts behind $name', (configured) => 
 
   test('lets an API withstand the probe', async () => {
     const fetch = (request: Request) => toService({ ...fixture().service, origin: started().origin }, request);
-    const { report } = await probed(fixture(), { targets: [{ url: `${publicUrl}/reports`, scope }], fetch });
+    const { report } = await probed(fixture(), { targets: [{ url: `${publicUrl}/messages`, scope }], fetch });
     expect(report.passed.length).toBeGreaterThan(250);
   });
 });

@@ -19,7 +19,7 @@ const runtimes: readonly (readonly [name: string, ...command: string[]])[] = [
 /** Fetches keys three times, as the service does when it gets SIGHUP. */
 async function reloadThrice(command: readonly string[], issuer: string): Promise<string> {
   const source = join(temporaryFolder(), 'reload.ts');
-  const guard = join(import.meta.dir, '../../src/auth/guard.ts');
+  const guard = join(import.meta.dir, '../../src/auth/index.ts');
   await Bun.write(
     source,
     `import { createGuard } from ${JSON.stringify(guard)};

@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:workers';
 import { Elysia } from 'elysia';
 import { CloudflareAdapter } from 'elysia/adapter/cloudflare-worker';
-import { resourceServer } from 'protected-api';
+import { resourceServer } from 'protected-api/elysia';
 import { formatRejection } from './errors.mjs';
 
 const { ISSUER: issuer, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, OPTIONS: options = '{}' } = env;

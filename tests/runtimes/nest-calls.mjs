@@ -15,7 +15,7 @@ import {
 } from '@nestjs/graphql';
 import { ClientProxyFactory, MessagePattern, Transport } from '@nestjs/microservices';
 import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { createGuard, optionsFromEnvironment } from 'protected-api';
 import { Auth, Public, RequireToken, tokenGuard } from 'protected-api/nestjs';
 import { requireToken } from 'protected-api/node';
 import { lastValueFrom } from 'rxjs';
@@ -47,7 +47,7 @@ const {
   WITHOUT_GUARDED_MESSAGES,
 } = process.env;
 const handled = [];
-const scope = 'read:reports';
+const scope = 'read:messages';
 
 class Reports {
   read({ claims }) {
@@ -78,7 +78,7 @@ class ReportsResolver {
 decorate(ReportsResolver, [Resolver()], {
   reports: [[Query(() => String, { nullable: true }), RequireToken({ scope })], Auth()],
   health: [[Query(() => String), Public()]],
-  add: [[Mutation(() => String), RequireToken({ scope: 'write:reports' })]],
+  add: [[Mutation(() => String), RequireToken({ scope: 'write:messages' })]],
 });
 
 class Note {}

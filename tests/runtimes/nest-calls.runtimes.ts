@@ -7,7 +7,7 @@ import { installedPackage } from '../support/installed-package.ts';
 import { bearer } from '../support/mint.ts';
 import { isNight, newestNode, nodePath } from '../support/node-versions.ts';
 
-const scope = 'read:reports';
+const scope = 'read:messages';
 
 /** What fits together: NestJS, its packages for GraphQL with Apollo Server, and those that have its version. */
 const releases: readonly (readonly [nest: string, graphql: string, apollo: string, others: string])[] = [
@@ -43,7 +43,7 @@ for (const [release, platform] of isNight ? all : all.slice(-2, -1))
     const fixture = start({});
     const guardedConnections = start({ GUARDED_CONNECTIONS: 'true' });
     const tokenWith = (granted: string) => fixture().mint({ claims: { scope: granted } });
-    const handled = async () => (await fixture().service.fetch('/reports/handled')).json();
+    const handled = async () => (await fixture().service.fetch('/messages/handled')).json();
 
     async function query(text: string, headers: Record<string, string> = {}) {
       const response = await fixture().service.fetch('/graphql', {
@@ -77,15 +77,15 @@ for (const [release, platform] of isNight ? all : all.slice(-2, -1))
       expect(await query('mutation { add }', bearer(tokenWith(scope)))).toMatchObject({
         code: 'FORBIDDEN',
         message: 'Token does not have the scope that this resource requires',
-        challenge: challengeOf('scope="write:reports"'),
+        challenge: challengeOf('scope="write:messages"'),
       });
       expect(await handled()).not.toContain('add');
     });
 
     test('a route responds as ever', async () => {
       const { service } = fixture();
-      expect((await service.fetch('/reports')).headers.get('www-authenticate')).toBe(`Bearer scope="${scope}"`);
-      const response = await service.fetch('/reports', { headers: bearer(tokenWith(scope)) });
+      expect((await service.fetch('/messages')).headers.get('www-authenticate')).toBe(`Bearer scope="${scope}"`);
+      const response = await service.fetch('/messages', { headers: bearer(tokenWith(scope)) });
       expect(await response.json()).toEqual({ hello: 'client-1' });
     });
 

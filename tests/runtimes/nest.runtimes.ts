@@ -9,7 +9,7 @@ import { rawRequest } from '../support/raw-http.ts';
 import { root } from '../support/repository.ts';
 
 const example = join(root, 'examples/nest.ts');
-const scope = 'read:reports';
+const scope = 'read:messages';
 
 /** The first lets requests bypass middleware, and the second too, because it is before 11.2. */
 const versions = testedOf(['10.4.20', '11.1.9', '12.5.0']);
@@ -35,11 +35,11 @@ const platforms = {
     ),
 };
 
-/** Targets that a router may read as /reports, and middleware as something else. */
+/** Targets that a router may read as /messages, and middleware as something else. */
 const targets = `
-  /reports /reports/ /reports// //reports /./reports /x/../reports /Reports /reports. /reports;x /reports;/x /reports?x /reports#x
-  /%72eports /%2572eports /reports%2f /reports%00 /reports%3fx /reports%20 /%5creports \\reports
-  http://a/reports http://a//reports HTTP://a/%72eports`;
+  /messages /messages/ /messages// //messages /./messages /x/../messages /Reports /reports. /messages;x /messages;/x /messages?x /messages#x
+  /%72eports /%2572eports /messages%2f /messages%00 /messages%3fx /messages%20 /%5creports \\reports
+  http://a/messages http://a//messages HTTP://a/%72eports`;
 const methods = ['GET', 'HEAD', 'POST', 'OPTIONS', 'TRACE', 'QUERY'];
 
 for (const version of versions)
@@ -61,7 +61,7 @@ for (const version of versions)
         test(`sends one 401 with CORS headers, and logs nothing, ${name}`, async () => {
           const { service } = current();
           for (const _ of [1, 2]) {
-            const response = await service.fetch('/reports', { headers: { origin: 'https://app.example.test' } });
+            const response = await service.fetch('/messages', { headers: { origin: 'https://app.example.test' } });
             expect(response.status).toBe(401);
             expect(response.headers.get('www-authenticate')).toBe(`Bearer scope="${scope}"`);
             expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
@@ -82,7 +82,7 @@ for (const version of versions)
         ['no token', undefined, 401],
       ])('responds to a request with %s', async (_, token, status) => {
         const { service, mint } = fixture();
-        const response = await service.fetch('/reports', { headers: token ? bearer(mint(token)) : {} });
+        const response = await service.fetch('/messages', { headers: token ? bearer(mint(token)) : {} });
         expect(response.status).toBe(status);
         if (status === 200) expect(await response.json()).toEqual({ hello: 'client-1' });
         else expect(response.headers.get('www-authenticate')).toContain(scope);

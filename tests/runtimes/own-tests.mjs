@@ -1,12 +1,12 @@
 // The tests of somebody else's application, as README.md shows them, without Elysia.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { createDevelopmentIssuer, createTestIssuer } from 'protected-api/testing';
 
 const publicUrl = 'https://api.example.test';
-const reports = `${publicUrl}/reports`;
-const scope = 'read:reports';
+const reports = `${publicUrl}/messages`;
+const scope = 'read:messages';
 
 async function send({ check }, authorization, headers = {}) {
   const result = await check(new Request(reports, { headers: { authorization, ...headers } }), { scope });

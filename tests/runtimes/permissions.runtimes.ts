@@ -19,7 +19,7 @@ async function runInDeno(...permissions: readonly string[]) {
   await Bun.write(
     source,
     `import { explainToken } from ${door('explain')};
-    import { optionsFromEnvironment } from ${door('guard')};
+    import { optionsFromEnvironment } from ${door('index')};
     const options = optionsFromEnvironment(process.env);
     const { checks } = await explainToken(process.env.TOKEN, options);
     console.log(options.scopeClaim.join(), checks.find(({ name }) => name === 'key').words);`,

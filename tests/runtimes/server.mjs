@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import process from 'node:process';
 import { Elysia } from 'elysia';
-import { resourceServer } from 'protected-api';
+import { resourceServer } from 'protected-api/elysia';
 import { formatRejection } from './errors.mjs';
 
 const { ISSUER: issuer, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, OPTIONS: options = '{}' } = process.env;

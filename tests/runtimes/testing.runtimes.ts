@@ -31,12 +31,12 @@ describe('Jest, as docs/guides/testing.md has it', async () => {
   const lines = `
     test('a token with the scope is accepted', async () => {
       const issuer = await createTestIssuer();
-      const headers = { authorization: \`Bearer \${await issuer.token({ scope: 'read:reports' })}\` };
+      const headers = { authorization: \`Bearer \${await issuer.token({ scope: 'read:messages' })}\` };
       const request = new Request('http://localhost/', { headers });
-      const result = await createGuard(issuer.options).check(request, { scope: 'read:reports' });
+      const result = await createGuard(issuer.options).check(request, { scope: 'read:messages' });
       expect(result).toMatchObject({ claims: { sub: 'test' } });
     });`;
-  const required = `const { createGuard } = require('protected-api/guard');
+  const required = `const { createGuard } = require('protected-api');
     const { createTestIssuer } = require('protected-api/testing');`;
 
   const forms = [
@@ -70,9 +70,9 @@ if (isNight)
         const { claims } = await createGuard(issuer.options).requireToken(new Request('http://localhost/', { headers }));
         expect(claims.sub).toBe('test');
       });`;
-    const required = `const { createGuard } = require('protected-api/guard');
+    const required = `const { createGuard } = require('protected-api');
       const { createTestIssuer } = require('protected-api/testing');`;
-    const imported = `import { createGuard } from 'protected-api/guard';
+    const imported = `import { createGuard } from 'protected-api';
       import { createTestIssuer } from 'protected-api/testing';`;
     const ofNest = {
       rootDir: 'src',

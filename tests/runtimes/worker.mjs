@@ -1,6 +1,6 @@
 // A Cloudflare Worker of somebody else. It is bundled with the installed package and runs in workerd, without nodejs_compat.
 import { DurableObject, env, WorkerEntrypoint } from 'cloudflare:workers';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { formatRejection } from './errors.mjs';
 
 const { ISSUER: listed, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, OPTIONS: options = '{}' } = env;

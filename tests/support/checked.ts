@@ -1,6 +1,6 @@
 import { createGuardCore } from '../../src/auth/guard/core.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
-import type { GuardOptions, Requirements } from '../../src/auth/guard.ts';
+import type { GuardOptions, Requirements } from '../../src/auth/index.ts';
 import type { TimeAndRandom } from '../../src/auth/values/clock.ts';
 import { AUDIENCE, bearer, mintToken, signingKeys, type TokenOverrides } from './mint.ts';
 
@@ -50,7 +50,7 @@ export function createChecker(options: Partial<GuardOptions> = {}, environment: 
     requirements: Requirements & { readonly optional?: false } = {},
   ) {
     const headers = credentials instanceof Headers ? credentials : bearer(tokenOf(credentials));
-    const request = new Request('https://api.example.test/reports', { headers });
+    const request = new Request('https://api.example.test/messages', { headers });
     const result = await guard.check(request, requirements);
     const challenge = result instanceof Response ? result.headers.get('www-authenticate') : undefined;
     return { result, reason: reasons.get(request), challenge };

@@ -2,7 +2,7 @@ import type { AnyElysia } from 'elysia';
 import { createApp, type Dependencies } from '../../src/app.ts';
 import { createGuardCore } from '../../src/auth/guard/core.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
-import type { Guard, GuardOptions } from '../../src/auth/guard.ts';
+import type { Guard, GuardOptions } from '../../src/auth/index.ts';
 import type { TimeAndRandom } from '../../src/auth/values/clock.ts';
 import { formatRejection } from '../../src/errors.ts';
 import { createCommonHeaders } from '../../src/http/responses.ts';

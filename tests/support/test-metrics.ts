@@ -1,4 +1,4 @@
-import type { RefusalReason } from '../../src/auth/guard.ts';
+import type { RefusalReason } from '../../src/auth/index.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 
 /** Returns the metrics of a service that has no keys yet, a scrape of them, and the outcomes in it that are not 0. */

@@ -44,7 +44,7 @@ async function tsc(compiler: string, ...options: readonly string[]): Promise<str
 /** Writes an application with 200 guarded routes. */
 async function writeRoutes(hook: string): Promise<string> {
   const routes = Array.from({ length: 200 }, (_, at) => `.get('/${at}/:id', ({ params }) => params.id${hook})`);
-  const imports = "import { Elysia } from 'elysia';\nimport { resourceServer } from 'protected-api';\n";
+  const imports = "import { Elysia } from 'elysia';\nimport { resourceServer } from 'protected-api/elysia';\n";
   const options = "const options = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' };";
   const text = `${imports}${options}\nexport const app = new Elysia().use(resourceServer(options))${routes.join('')};`;
   const file = { compilerOptions: { ...compilerOptions, noEmit: true, module: 'nodenext' }, files: ['routes/app.ts'] };
@@ -76,7 +76,7 @@ function misspeltRoutes(): string {
     ),
   );
   return `import { Elysia, t } from 'elysia';
-import { resourceServer } from 'protected-api';
+import { resourceServer } from 'protected-api/elysia';
 const [url, body, response] = ['https://api.example.test', t.Any(), t.String()] as const;
 const app = new Elysia().use(resourceServer({ issuer: url, audience: url }));
 ${statements.map((statement) => `// @ts-expect-error\napp.${statement};`).join('\n')}`;
@@ -164,10 +164,7 @@ describe('with the declarations of the package', () => {
     const [compiler, module, moduleResolution, extension, error] = row;
     const files = [`paired.${extension}`];
     const options = { ...compilerOptions, module, moduleResolution, rewriteRelativeImportExtensions: false };
-    await Bun.write(
-      join(folder, files[0] ?? ''),
-      "import { createGuard } from 'protected-api/guard';\nvoid createGuard;\n",
-    );
+    await Bun.write(join(folder, files[0] ?? ''), "import { createGuard } from 'protected-api';\nvoid createGuard;\n");
     await Bun.write(
       join(folder, 'paired.json'),
       JSON.stringify({ compilerOptions: { ...options, noEmit: true }, files }),
@@ -235,7 +232,7 @@ describe('with the declarations of the package', () => {
 
 /** Returns a file with these expressions. */
 function textOf(expressions: readonly string[]): string {
-  return `import { Elysia } from 'elysia';\nimport { createGuard, resourceServer } from 'protected-api';
+  return `import { Elysia } from 'elysia';\nimport { createGuard, resourceServer } from 'protected-api/elysia';
 import { requireToken } from 'protected-api/hono';
 const url = 'https://api.example.test';\nconst guard = createGuard({ issuer: url, audience: url });
 ${expressions.join(';\n')}`.replaceAll(' | }', ' }');

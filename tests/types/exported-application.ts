@@ -1,17 +1,15 @@
 import { Elysia, t } from 'elysia';
 import { Hono } from 'hono';
+import { describeRejections, optionsFromEnvironment, securitySchemes } from 'protected-api';
 import {
   type Claims,
   createGuard,
-  describeRejections,
   guardResponses,
-  optionsFromEnvironment,
   type RequirementContext,
   resourceMetadata,
   resourceServer,
   scopeResponses,
-  securitySchemes,
-} from 'protected-api';
+} from 'protected-api/elysia';
 import { requireToken as requireTokenInFastify } from 'protected-api/fastify';
 import { requireToken as requireTokenInHono } from 'protected-api/hono';
 import { requireToken, serveMetadata } from 'protected-api/node';
@@ -36,7 +34,7 @@ export const app = new Elysia()
   .use(plugins.auth)
   .use(resourceMetadata({ ...options, publicUrl: options.audience }))
   .get('/me', ({ claims }) => claims.tenant)
-  .get('/reports', () => 'ok', { scope: 'read:reports', acr: 'high', maxAge: 60, response: responses })
+  .get('/messages', () => 'ok', { scope: 'read:messages', acr: 'high', maxAge: 60, response: responses })
   .post('/orders', ({ body }) => body.tenant.length, {
     body: t.Object({ tenant: t.String() }),
     authorize: ({ claims, body }: Order) => claims.tenant === body.tenant,

@@ -1,4 +1,4 @@
-import { type AudienceByIssuerOptions, type GuardPlugin, resourceServer } from 'protected-api';
+import { type AudienceByIssuerOptions, type GuardPlugin, resourceServer } from 'protected-api/elysia';
 
 /** With `isolatedDeclarations`, the types of exports are written down. */
 const issuer = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' };

@@ -1,14 +1,13 @@
 import { type } from 'arktype';
 import { Elysia, t } from 'elysia';
+import { describeRejections, securitySchemes } from 'protected-api';
 import {
   type Claims,
   createGuard,
-  describeRejections,
   type RequirementContext,
   resourceMetadata,
   resourceServer,
-  securitySchemes,
-} from 'protected-api';
+} from 'protected-api/elysia';
 import * as v from 'valibot';
 import { z } from 'zod';
 
@@ -34,7 +33,7 @@ new Elysia().use(resourceServer({ ...options, claims: elysia })).get('/t', ({ cl
 
 const byElysia = createGuard({ ...options, claims: elysia });
 new Elysia().use(resourceServer(byElysia)).get('/t', ({ claims }) => claims.tenant.length);
-describeRejections({ ...options, claims: elysia });
+describeRejections(byElysia);
 securitySchemes({ ...options, claims: elysia });
 resourceMetadata({ ...options, claims: elysia });
 // @ts-expect-error: a schema is not a class
@@ -146,7 +145,7 @@ createGuard({ ...options, claims: z.looseObject({ tenant: z.string() }), isRevok
 // Where a token is optional, a requirement still needs one.
 new Elysia()
   .use(optional)
-  .get('/scoped', ({ claims }) => claims.tenant.length, { scope: 'read:reports' })
+  .get('/scoped', ({ claims }) => claims.tenant.length, { scope: 'read:messages' })
   .get('/owner', ({ claims }) => claims.tenant.length, { authorize: (_: RequirementContext) => true })
   // @ts-expect-error: without a token there are no claims
   .get('/other', ({ claims }) => claims.tenant.length);

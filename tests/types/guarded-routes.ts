@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia';
-import { type Claims, resourceServer } from 'protected-api';
+import { type Claims, resourceServer } from 'protected-api/elysia';
 
 /**
  * Nothing here is run. The compiler checks guarded routes, with the sources and with the declarations in the tarball.
@@ -13,14 +13,14 @@ options satisfies Reported;
 const unguarded = new Elysia();
 const plain = new Elysia().use(resourceServer(options));
 const accepted = plain.get(
-  '/reports',
+  '/messages',
   ({ claims, status }) => {
     const known: Claims = claims;
     return known.sub === 'nobody' ? status(404, 'Not found') : { issuer: claims.iss satisfies string };
   },
-  { scope: ['read:reports', 'export'] },
+  { scope: ['read:messages', 'export'] },
 );
-plain.get('/reports', ({ claims }) => {
+plain.get('/messages', ({ claims }) => {
   // @ts-expect-error: exp is a number
   claims.exp satisfies string;
   // @ts-expect-error: a claim without a schema is unknown
@@ -29,17 +29,17 @@ plain.get('/reports', ({ claims }) => {
   claims.iss = 'another';
 });
 // @ts-expect-error: a misspelt option would guard nothing
-plain.get('/reports', () => 'ok', { scopes: 'read:reports' });
+plain.get('/messages', () => 'ok', { scopes: 'read:messages' });
 // @ts-expect-error: anyOf stands alone
-plain.post('/reports', () => 'ok', { body: t.Any(), scope: { anyOf: ['read:reports'], allOf: ['export'] } });
+plain.post('/messages', () => 'ok', { body: t.Any(), scope: { anyOf: ['read:messages'], allOf: ['export'] } });
 // @ts-expect-error: beside a requirement too
-plain.get('/reports', () => 'ok', { acr: 'high', scope: { anyOf: ['read:reports'], oneOf: ['export'] } });
+plain.get('/messages', () => 'ok', { acr: 'high', scope: { anyOf: ['read:messages'], oneOf: ['export'] } });
 // @ts-expect-error: a scope is text
-plain.get('/reports', () => 'ok', { scope: 1 });
+plain.get('/messages', () => 'ok', { scope: 1 });
 // @ts-expect-error: without the plugin there is no option scope
-unguarded.get('/reports', () => 'ok', { scope: 'read:reports' });
+unguarded.get('/messages', () => 'ok', { scope: 'read:messages' });
 // @ts-expect-error: a public route has no claims
-unguarded.get('/reports', ({ claims }) => claims);
+unguarded.get('/messages', ({ claims }) => claims);
 // @ts-expect-error: a route of another instance than the guarded one has no claims either
 unguarded.use(accepted).get('/open', ({ claims }) => claims);
 // @ts-expect-error: a misspelt setting

@@ -1,6 +1,6 @@
 import type { AuthInfo as FirstAuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js';
 import type { AuthInfo } from '@modelcontextprotocol/server';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { authInfoOf, protectMcp, requireMcp } from 'protected-api/mcp';
 import { z } from 'zod';
 

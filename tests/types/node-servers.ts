@@ -4,8 +4,8 @@ import { type Context, type Handler, Hono, type TypedResponse } from 'hono';
 import { type ApplyGlobalResponse, hc } from 'hono/client';
 import Koa from 'koa';
 import polka from 'polka';
+import { type Claims, createGuard } from 'protected-api';
 import { authOf as authOfFastify, requireToken as requireTokenInFastify } from 'protected-api/fastify';
-import { type Claims, createGuard } from 'protected-api/guard';
 import { authOf as authOfHono, requireToken as requireTokenInHono } from 'protected-api/hono';
 import { authOf, checkIncoming, requireToken, serveMetadata } from 'protected-api/node';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ const guard = createGuard({ ...options, claims: z.object({ tenant: z.string() })
 const app = express().use(requireToken(guard, { optional: true }));
 app.use(/^\/(?!health)/, requireToken(guard)).use(['/a', /^\/b/], [requireToken(guard)]);
 
-app.get('/reports', requireToken(guard, { scope: 'read:reports' }), async (request, response) => {
+app.get('/messages', requireToken(guard, { scope: 'read:messages' }), async (request, response) => {
   authOf(request).claims.exp satisfies number;
   // @ts-expect-error: without a token there are no claims
   authOf<Claims | undefined>(request).claims.exp;
@@ -38,7 +38,7 @@ createGuard({
 });
 
 const hono = new Hono()
-  .get('/reports', requireTokenInHono(guard, { scope: 'read:reports' }), (c) => {
+  .get('/messages', requireTokenInHono(guard, { scope: 'read:messages' }), (c) => {
     authOfHono(c).claims.tenant satisfies string;
     return c.json(authOfHono<Claims>(c).claims.exp);
   })
@@ -57,7 +57,7 @@ hono.get('/later', (c) => {
   authOfHono<Claims | undefined>(c).claims.exp;
   return c.body(null);
 });
-new Hono<{ Bindings: { KV: string }; Variables: { user: string } }>().get('/reports', requireTokenInHono(guard), (c) =>
+new Hono<{ Bindings: { KV: string }; Variables: { user: string } }>().get('/messages', requireTokenInHono(guard), (c) =>
   c.text(authOfHono(c).claims.tenant + c.env.KV + c.get('user')),
 );
 
@@ -92,7 +92,7 @@ if (answer.status === 200) (await answer.json()).id satisfies number;
 
 const fastify = Fastify();
 fastify.addHook('onRequest', requireTokenInFastify(guard));
-fastify.get('/reports', { onRequest: requireTokenInFastify(guard, { scope: 'read:reports' }) }, async (request) => {
+fastify.get('/messages', { onRequest: requireTokenInFastify(guard, { scope: 'read:messages' }) }, async (request) => {
   authOfFastify(request).claims.exp satisfies number;
   // @ts-expect-error: without a token there are no claims
   authOfFastify<Claims | undefined>(request).claims.exp;
@@ -113,7 +113,7 @@ fastify.addHook('onRequest', requireTokenInFastify(converting));
 
 for (const guarding of [requireToken, requireTokenInHono, requireTokenInFastify]) {
   // @ts-expect-error: a misspelt requirement would require nothing
-  guarding(guard, { scopes: 'read:reports' });
+  guarding(guard, { scopes: 'read:messages' });
   // @ts-expect-error: the options of a guard are not a guard
   guarding(options);
   // @ts-expect-error: nothing is not a guard

@@ -7,7 +7,7 @@ import {
   guardResponses,
   resourceServer,
   scopeResponses,
-} from 'protected-api';
+} from 'protected-api/elysia';
 
 /**
  * Nothing here is run. The compiler checks typed clients, with the sources and with the declarations in the tarball.
@@ -21,17 +21,17 @@ const app = new Elysia()
   })
   .get('/declared', () => 'ok', {
     response: { 200: t.String(), ...guardResponses, ...scopeResponses },
-    scope: 'read:reports',
+    scope: 'read:messages',
   })
-  .get('/reports', () => 'ok', { scope: 'read:reports' });
-const { me, own, declared, reports } = treaty<typeof app>('http://localhost');
+  .get('/messages', () => 'ok', { scope: 'read:messages' });
+const { me, own, declared, messages } = treaty<typeof app>('http://localhost');
 
 // Only what a route declares or returns is known, so a guard costs the compiler next to nothing.
 const { error } = await me.get();
 if (error?.status === 404) error.value satisfies 'Not found';
 // @ts-expect-error: the route does not declare the rejections
 if (error?.status === 401) throw error;
-const silent = await reports.get();
+const silent = await messages.get();
 // @ts-expect-error: it may be any body
 if (silent.error?.status === 401) silent.error.value.error satisfies string;
 
@@ -48,7 +48,7 @@ if (described.error?.status === 401) described.error.value satisfies 'Mine';
 const createApp = (given: GuardOptions) =>
   new Elysia()
     .use(resourceServer(given))
-    .get('/declared', () => 'ok', { response: { 200: t.String(), ...guardResponses }, scope: 'read:reports' });
+    .get('/declared', () => 'ok', { response: { 200: t.String(), ...guardResponses }, scope: 'read:messages' });
 const parameterized = await treaty(createApp(options)).declared.get();
 parameterized.data satisfies string | null;
 if (parameterized.error?.status === 401) parameterized.error.value.error satisfies 'missing_token' | 'invalid_token';

@@ -23,7 +23,7 @@ export function requireSupported(found = 'getSchemaValidator' in elysia ? '1.4.3
   const [major, minor, patch = 0] = found.split(/[.-]/).map(Number);
   if (major === 1 && minor === 4 && patch >= 30) return found;
   throw new Error(
-    `Cannot use Elysia ${found}: the plugin needs Elysia 1.4.30 or a later 1.4. protected-api/guard works with any version, and without Elysia`,
+    `Cannot use Elysia ${found}: the plugin needs Elysia 1.4.30 or a later 1.4. The guard of protected-api needs no Elysia`,
   );
 }
 

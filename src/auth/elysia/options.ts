@@ -1,21 +1,10 @@
-// What the door `protected-api` takes besides that of every server: Elysia's own `t` as the schema of the claims.
+// What Elysia's door takes besides that of every server: Elysia's own `t` as the schema of the claims.
 import type { Static, TSchema } from 'elysia';
 import * as elysia from 'elysia';
 import { createGuardCore, type GuardCore } from '../guard/core.ts';
-import { type Rejection, describeRejections as rejections } from '../guard/describe-rejections.ts';
-import { describeResponses as responses } from '../guard/describe-responses.ts';
 import { coreOf, guardOf } from '../guard/guard.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
-import type {
-  ClaimsOf,
-  ClaimsSchema,
-  Guard,
-  GuardOptions,
-  KnownGuard,
-  MergedClaims,
-  OptionsFor,
-  Requirements,
-} from '../types.ts';
+import type { ClaimsOf, ClaimsSchema, Guard, GuardOptions, KnownGuard, MergedClaims, OptionsFor } from '../types.ts';
 import { rememberFailure } from './closing.ts';
 
 /** A schema of claims: of any library with Standard Schema, or Elysia's own `t`. */
@@ -32,20 +21,12 @@ export type OptionsWith<Schema> = OptionsFor<Schema, ClaimsWith<Schema>>;
 /** A guard, or the options of one. Editors complete only the options. */
 export type GuardOr<Options, Handed extends object = object> = KnownGuard<Handed> | Options;
 
-/** Returns a guard, as `createGuard` of `protected-api/guard` does. The schema of the claims can be Elysia's `t`. */
+/** Returns a guard, as `createGuard` of `protected-api` does. The schema of the claims can be Elysia's `t`. */
 export function createGuard<Schema extends AnySchema | undefined = undefined>(
   options: OptionsWith<Schema>,
 ): Guard<ClaimsWith<Schema>> {
   return guardOf(coreFrom(options as AnyOptions));
 }
-
-/** Returns what `describeRejections` of `protected-api/guard` returns. The schema of the claims can be Elysia's `t`. */
-export const describeRejections = (given: AnyOptions | Guard, required?: Requirements): readonly Rejection[] =>
-  rejections(guardOf(coreFrom(given)), required);
-
-/** Returns what `describeResponses` of `protected-api/guard` returns. The schema of the claims can be Elysia's `t`. */
-export const describeResponses = (given: AnyOptions | Guard, required?: Requirements): ReturnType<typeof responses> =>
-  responses(guardOf(coreFrom(given)), required);
 
 /**
  * Returns the core of a guard, or of a new one with these options.

@@ -53,7 +53,7 @@ export type GuardPlugin<Handed = Claims> = Elysia<
  * new Elysia()
  *   .use(resourceServer({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com' }))
  *   .get('/me', ({ claims }) => claims.sub)
- *   .get('/reports', () => reports(), { scope: 'read:reports' })
+ *   .get('/messages', () => messages(), { scope: 'read:messages' })
  * @throws {TypeError} an option or a setting is missing, mistyped, out of range or unknown; the message names it
  * @throws {Error} from `.use()`: routes would stay open
  */

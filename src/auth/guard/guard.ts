@@ -76,7 +76,7 @@ export function requireAccepted<Accepted>(
  * Returns a guard: a function of a Web-standard Request, for any server.
  * @example
  * const guard = createGuard({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com' });
- * const { claims } = await guard.requireToken(request, { scope: 'read:reports' });
+ * const { claims } = await guard.requireToken(request, { scope: 'read:messages' });
  * return Response.json({ hello: claims.sub });
  * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names each
  */

@@ -75,7 +75,7 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
   const readRequirements = (requirements: Requirements, route?: string): RoutePolicy => {
     if (!isJsonObject(requirements))
       throw requirementError(
-        `they must be an object such as { scope: 'read:reports' }, got ${describeValue(requirements)}`,
+        `they must be an object such as { scope: 'read:messages' }, got ${describeValue(requirements)}`,
         route,
       );
     const unknown = namesIn(requirements).find((name) => !requirementNames.includes(name));

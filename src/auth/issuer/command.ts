@@ -16,7 +16,7 @@ memory only.
   --port      port to listen on; defaults to 4010
   --audience  identifier of the API; defaults to https://api.example.com
   --client    a client and the scopes that it is granted; repeat it for several.
-              Defaults to reader:read:reports and to visitor, without a scope
+              Defaults to reader:read:messages and to visitor, without a scope
 `;
 
 /** More than a token request needs, and less than what could fill the memory. */
@@ -50,7 +50,7 @@ async function listen(issuer: DevelopmentIssuer, port: number, host: string, tol
 const issuerFlags = {
   port: { type: 'string', default: '4010' },
   audience: { type: 'string', default: 'https://api.example.com' },
-  client: { type: 'string', multiple: true, default: ['reader:read:reports', 'visitor'] as string[] },
+  client: { type: 'string', multiple: true, default: ['reader:read:messages', 'visitor'] as string[] },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -77,7 +77,7 @@ function readFlags(args: readonly string[]) {
   });
   // A scope is printable ASCII without spaces, quotes and backslashes (RFC 6749 §3.3).
   if (!clients.every(({ id, scope }) => /^[\w.-]+$/.test(id) && scope.every((each) => /^[!#-[\]-~]+$/.test(each))))
-    throw wrongFlags('--client must be a name, or a name and scopes, such as reader:read:reports,read:orders');
+    throw wrongFlags('--client must be a name, or a name and scopes, such as reader:read:messages,read:orders');
   return { port: Number(port), audience, clients, help };
 }
 

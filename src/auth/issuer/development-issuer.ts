@@ -46,7 +46,7 @@ const kid = 'development';
  * const { fetch, clients, options } = createDevelopmentIssuer({
  *   issuer: 'http://localhost:3011/',
  *   audience: 'https://api.example.com',
- *   clients: [{ id: 'reader', scope: 'read:reports' }, { id: 'visitor' }],
+ *   clients: [{ id: 'reader', scope: 'read:messages' }, { id: 'visitor' }],
  * });
  * Bun.serve({ hostname: '127.0.0.1', port: 3011, fetch });
  * @throws {TypeError} an option is missing or mistyped, or the host of `issuer` is neither a loopback host nor allowed

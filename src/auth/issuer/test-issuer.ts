@@ -76,8 +76,8 @@ const optionRules = {
  * @example
  * const issuer = await createTestIssuer();
  * const guard = createGuard(issuer.options);
- * const authorization = `Bearer ${await issuer.token({ sub: 'ada', scope: 'read:reports' })}`;
- * const result = await guard.check(new Request('https://api.invalid/reports', { headers: { authorization } }));
+ * const authorization = `Bearer ${await issuer.token({ sub: 'ada', scope: 'read:messages' })}`;
+ * const result = await guard.check(new Request('https://api.invalid/messages', { headers: { authorization } }));
  * @throws {TypeError} an option is unknown or mistyped, or `key` is not a private RSA key as a JWK
  */
 export async function createTestIssuer(given: TestIssuerOptions = {}): Promise<TestIssuer> {

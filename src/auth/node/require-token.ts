@@ -35,7 +35,8 @@ const results = () => sharedMap<IncomingRequest, Accepted<object, true>>('result
  * Errors, such as those of `onAccepted`, go to `next`. A rejection keeps headers that are already set, such as CORS
  * headers; with `{ rejection: 'throw' }`, it goes to `next` too, as a `RejectionError`.
  * @example
- * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (req, res) => res.json(authOf(req).claims.sub));
+ * const reader = requireToken(guard, { scope: 'read:messages' });
+ * app.get('/messages', reader, (req, res) => res.json(authOf(req).claims.sub));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
 export function requireToken(
@@ -55,7 +56,7 @@ export function requireToken(
  * Returns middleware for Express, Connect and Polka that serves the metadata of the protected resource (RFC 9728), for
  * which the guard needs `publicUrl`, and passes on every other request.
  * @example
- * app.use(serveMetadata(guard, { scopes: ['read:reports'] }));
+ * app.use(serveMetadata(guard, { scopes: ['read:messages'] }));
  * @throws {TypeError} the first argument is not a guard, or a scope is not valid
  */
 export function serveMetadata(guard: Guard<object>, members: MetadataMembers = {}): Middleware {
@@ -73,7 +74,7 @@ export function serveMetadata(guard: Guard<object>, members: MetadataMembers = {
  * then return at once. Without it, a rejection is thrown: for Koa, tRPC, GraphQL servers and others that respond
  * themselves.
  * @example
- * const auth = await checkIncoming(guard, req, res, { scope: 'read:reports' });
+ * const auth = await checkIncoming(guard, req, res, { scope: 'read:messages' });
  * if (!auth) return;
  * @throws {RejectionError} the request is rejected, and `response` is left out
  * @throws {TypeError} a requirement is not valid, or `request` is not a Node.js request

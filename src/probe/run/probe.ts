@@ -25,7 +25,7 @@ const profiles: readonly unknown[] = ['rfc6750', 'rfc9068', 'mcp', 'fapi2', unde
  * @example
  * const issuer = await createTestIssuer();
  * const app = createApplication(issuer.options);
- * const targets = [{ url: 'https://api.invalid/reports', scope: 'read:reports' }];
+ * const targets = [{ url: 'https://api.invalid/messages', scope: 'read:messages' }];
  * const report = await probe({ issuer, fetch: (request) => app.fetch(request), targets });
  * expect(report.failed).toEqual([]);
  * @throws {TypeError} an option is missing, or names a row or a profile that does not exist

@@ -34,7 +34,7 @@ describe('Elysia', () => {
 
   test.each(['1.3.22', '1.4.29', '1.5.0', '2.0.0-exp.63'])('%s is not supported', (version) =>
     expect(() => requireSupported(version)).toThrow(
-      `Cannot use Elysia ${version}: the plugin needs Elysia 1.4.30 or a later 1.4. protected-api/guard works with any`,
+      `Cannot use Elysia ${version}: the plugin needs Elysia 1.4.30 or a later 1.4. The guard of protected-api needs no Elysia`,
     ),
   );
 

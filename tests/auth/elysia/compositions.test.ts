@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Instance } from '../../../src/auth/elysia/internals.ts';
-import { isGuarded, type RequirementContext, resourceServer } from '../../../src/auth/index.ts';
+import { isGuarded, type RequirementContext, resourceServer } from '../../../src/auth/elysia.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
 import { AUDIENCE } from '../../support/mint.ts';
 import { guard, partsOf, request, statuses, token } from './guarded.ts';

@@ -1,6 +1,6 @@
 import type { AnyElysia } from 'elysia';
 import type { Instance } from '../../../src/auth/elysia/internals.ts';
-import { type GuardOptions, resourceServer } from '../../../src/auth/index.ts';
+import { type GuardOptions, resourceServer } from '../../../src/auth/elysia.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/mint.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
-import { isGuarded } from '../../../src/auth/index.ts';
+import { isGuarded } from '../../../src/auth/elysia.ts';
 import { seeded } from '../../support/seeded.ts';
 import { guard, token } from './guarded.ts';
 import { serve } from './matrix/serve.ts';

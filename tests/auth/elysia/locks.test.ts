@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Hooks } from '../../../src/auth/elysia/internals.ts';
-import { isGuarded } from '../../../src/auth/index.ts';
+import { isGuarded } from '../../../src/auth/elysia.ts';
 import { guard, partsOf, request, statuses, token } from './guarded.ts';
 import { loadCopy } from './matrix/load-copy.ts';
 import { routeKinds, SECRET } from './matrix/routes.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
-import { isGuarded } from '../../../src/auth/index.ts';
+import { isGuarded } from '../../../src/auth/elysia.ts';
 import { guard } from './guarded.ts';
 
 /** What SECURITY.md says that the guard does not cover. A failure means that the page can be shortened. */

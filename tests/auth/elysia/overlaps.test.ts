@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
-import { isGuarded } from '../../../src/auth/index.ts';
+import { isGuarded } from '../../../src/auth/elysia.ts';
 import { guard, statuses } from './guarded.ts';
 
 const add = (app: AnyElysia, route: string) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia, NotFoundError, status, t } from 'elysia';
-import type { RequirementContext } from '../../../src/auth/index.ts';
+import type { RequirementContext } from '../../../src/auth/elysia.ts';
 import { guard, statuses, token } from './guarded.ts';
 
 function toNote(scope: string) {

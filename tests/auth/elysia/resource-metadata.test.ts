@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { cors } from '@elysiajs/cors';
 import { type AnyElysia, Elysia } from 'elysia';
-import { createGuard, resourceMetadata, resourceServer } from '../../../src/auth/index.ts';
+import { createGuard, resourceMetadata, resourceServer } from '../../../src/auth/elysia.ts';
 import { offline } from '../../support/checked.ts';
 
 const PATH = '/.well-known/oauth-protected-resource';
@@ -12,7 +12,7 @@ describe('resourceMetadata()', () => {
   const publicUrl = `${API}/base`;
   const metadata = () => resourceMetadata({ ...offline(), publicUrl });
   const guard = () => resourceServer({ ...offline(), publicUrl });
-  const reports = () => new Elysia().use(guard()).get('/reports', () => 'ok', { scope: ['read:a', 'read:b'] });
+  const reports = () => new Elysia().use(guard()).get('/messages', () => 'ok', { scope: ['read:a', 'read:b'] });
 
   for (const [place, create] of [
     ['without a guard of its own', () => new Elysia().use(metadata()).use(reports())],
@@ -23,7 +23,7 @@ describe('resourceMetadata()', () => {
     test(`serves the document that challenges name, with the scopes of the routes: ${place}`, async () => {
       const app = create();
       const challenge = `Bearer scope="read:a read:b", resource_metadata="${API}${PATH}/base"`;
-      expect((await get(app, '/reports')).headers.get('www-authenticate')).toBe(challenge);
+      expect((await get(app, '/messages')).headers.get('www-authenticate')).toBe(challenge);
       expect(await (await get(app, `${PATH}/base`)).json()).toMatchObject({ scopes_supported: ['read:a', 'read:b'] });
     });
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia, t } from 'elysia';
+import { createGuard, isGuarded, resourceServer } from '../../../src/auth/elysia.ts';
 import { createGuardCore } from '../../../src/auth/guard/core.ts';
 import { guardOf } from '../../../src/auth/guard/guard.ts';
-import { createGuard, isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { offline } from '../../support/checked.ts';
 import { until } from '../../support/child-process.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';

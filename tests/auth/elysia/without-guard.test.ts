@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
 import { loadCopy } from './matrix/load-copy.ts';
-import '../../../src/auth/index.ts';
+import '../../../src/auth/elysia.ts';
 
 /** Without a guard, an application behaves as it does on a copy of Elysia that this package has never met. */
 type Log = (line: string) => () => void;

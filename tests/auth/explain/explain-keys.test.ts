@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain.ts';
-import type { GuardOptions } from '../../../src/auth/guard.ts';
+import type { GuardOptions } from '../../../src/auth/index.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID, signingKeys, type TokenOverrides } from '../../support/mint.ts';
 

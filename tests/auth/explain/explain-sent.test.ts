@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain.ts';
-import { createGuard } from '../../../src/auth/guard.ts';
+import { createGuard } from '../../../src/auth/index.ts';
 import { ISSUER, offline, tokenOf } from '../../support/checked.ts';
 import { AUDIENCE } from '../../support/mint.ts';
 

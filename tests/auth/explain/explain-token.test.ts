@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain.ts';
-import type { Algorithm, GuardOptions, Requirements } from '../../../src/auth/guard.ts';
+import type { Algorithm, GuardOptions, Requirements } from '../../../src/auth/index.ts';
 import type { Members } from '../../../src/auth/values/json.ts';
 import { ISSUER, offline, tokenOf } from '../../support/checked.ts';
 import { AUDIENCE, nowSeconds, SIGNING_KID, type TokenOverrides } from '../../support/mint.ts';

@@ -3,7 +3,7 @@ import { describeChecks } from '../../../src/auth/explain/checks/checks.ts';
 import { check } from '../../../src/auth/explain/checks/explained.ts';
 import { withVerdicts } from '../../../src/auth/explain/render.ts';
 import { explainToken } from '../../../src/auth/explain.ts';
-import { createGuard } from '../../../src/auth/guard.ts';
+import { createGuard } from '../../../src/auth/index.ts';
 import { optionsFromEnvironment } from '../../../src/auth/options/environment.ts';
 import { refusals } from '../../../src/auth/refusals.ts';
 import type { Requirements } from '../../../src/auth/types.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../support/proof.ts';
 
 const publicUrl = 'https://api.example.test';
-const url = `${publicUrl}/reports`;
+const url = `${publicUrl}/messages`;
 const token = tokenOf({ claims: { cnf: bound } });
 const options = { ...offline(), dpop: 'on', publicUrl } as const;
 const headers = (proof: string, scheme = 'DPoP') => `Authorization: ${scheme} ${token}\nDPoP: ${proof}`;
@@ -41,20 +41,20 @@ type Row = [string, ProofOverrides & Pick<Change, 'signWith'>, line: string, adv
 const rows: readonly Row[] = [
   [
     'another URL',
-    { claims: { htu: 'http://localhost:3000/reports' } },
-    'htu http://localhost:3000/reports rejected: the URL of the request is https://api.example.test/reports',
+    { claims: { htu: 'http://localhost:3000/messages' } },
+    'htu http://localhost:3000/messages rejected: the URL of the request is https://api.example.test/messages',
     'set publicUrl to http://localhost:3000 if clients reach the API there, otherwise they must call it at https://api.example.test',
   ],
   [
     'a path that the client wrote otherwise',
-    { claims: { htu: `${publicUrl}/reports/` } },
-    'htu https://api.example.test/reports/ rejected: the URL of the request is https://api.example.test/reports',
+    { claims: { htu: `${publicUrl}/messages/` } },
+    'htu https://api.example.test/messages/ rejected: the URL of the request is https://api.example.test/messages',
     'the client must make a proof for the URL of the request. If a proxy or a mount changes the path, end publicUrl with what it removes',
   ],
   [
     'no URL',
-    { claims: { htu: '/reports' } },
-    'htu /reports rejected: the URL of the request is https://api.example.test/reports',
+    { claims: { htu: '/messages' } },
+    'htu /messages rejected: the URL of the request is https://api.example.test/messages',
     'the client must write the URL of the request, with https and the host',
   ],
   [
@@ -176,8 +176,8 @@ const accepted: Readonly<Record<string, string>> = {
   'two header lines': headers(good()),
   'the other line first': `dpop: ${good()}\r\nauthorization: dpop ${token}\r\n`,
   'lines that a terminal broke': wrapped(headers(good())),
-  'a request': `POST /reports?a=b HTTP/1.1\nHost: a\n${headers(good('POST'))}\n\n{}`,
-  'what curl shows': `> POST /reports HTTP/2\n> Host: a\n> ${headers(good('POST')).replace('\n', '\n> ')}\n>`,
+  'a request': `POST /messages?a=b HTTP/1.1\nHost: a\n${headers(good('POST'))}\n\n{}`,
+  'what curl shows': `> POST /messages HTTP/2\n> Host: a\n> ${headers(good('POST')).replace('\n', '\n> ')}\n>`,
   'a command with a method': `curl -X PUT '${url}?a=b' -H "DPoP: ${good('PUT')}" -H "Authorization: DPoP ${token}"`,
   'a command with data': `curl ${url} --data a=b \\\n -H 'Authorization: DPoP ${token}' \\\n -H 'DPoP: ${good('POST')}'`,
   'a command for the head': `curl -I ${url} -H 'Authorization: DPoP ${token}' -H 'DPoP: ${good('HEAD')}'`,
@@ -189,7 +189,7 @@ test.each(Object.entries(accepted))('explainToken() reads a proof beside the tok
 });
 
 test('explainToken() takes the path behind a mount', async () => {
-  const target = `${publicUrl}/v1/reports`;
+  const target = `${publicUrl}/v1/messages`;
   const text = `curl ${target} -H 'Authorization: DPoP ${token}' -H 'DPoP: ${good('GET', target)}'`;
   expect((await explain(text, { publicUrl: `${publicUrl}/v1` })).at(-1)).toBe('200: Token is accepted');
 });

@@ -1,6 +1,6 @@
 import { describe, expect, mock, spyOn, test } from 'bun:test';
 import { join } from 'node:path';
-import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
+import { createGuard, type GuardOptions } from '../../../src/auth/index.ts';
 import type { Requirements } from '../../../src/auth/types.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
@@ -254,7 +254,7 @@ const mistakes: readonly (readonly [requirements: unknown, problem: string])[] =
   ...['false', null].map((optional) => [{ optional }, 'optional must be true or false, got '] as const),
   ...[{ scopes: 'a' }, Object.create({ scopes: 'a' })].map((it) => [it, 'scopes is not a requirement. Use '] as const),
   [{ authorize: () => true }, 'authorize is not a requirement. Use scope, acr, maxAge, optional'],
-  ...['a', '', null].map((it) => [it, "they must be an object such as { scope: 'read:reports' }, got "] as const),
+  ...['a', '', null].map((it) => [it, "they must be an object such as { scope: 'read:messages' }, got "] as const),
 ];
 test.each(mistakes)('check() names what is wrong with the requirements %j', async (requirements, problem) => {
   const checked = createGuard(offline()).check(new Request('http://localhost/'), requirements as Requirements);
@@ -280,7 +280,7 @@ test('createGuard() ignores rejected promises that its callbacks return', async 
 
 test('createGuard().start() does not keep a process alive', async () => {
   const script = `
-    const { createGuard } = await import('${join(import.meta.dir, '../../../src/auth/guard.ts')}');
+    const { createGuard } = await import('${join(import.meta.dir, '../../../src/auth/index.ts')}');
     createGuard({ issuer: 'http://127.0.0.1:1/', audience: 'a' }).start();`;
   const { status } = await runToEnd([process.execPath, '-e', script], { PATH: process.env.PATH ?? '' });
   expect(status).toBe(0);

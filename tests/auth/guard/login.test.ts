@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import * as openid from 'openid-client';
-import { createGuard } from '../../../src/auth/guard.ts';
+import { createGuard } from '../../../src/auth/index.ts';
 import { logIn, startAuthorizationServer } from '../../support/authorization-server.ts';
 import { AUDIENCE, SCOPE } from '../../support/mint.ts';
 

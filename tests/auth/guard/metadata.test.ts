@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createGuard, describeRejections, type GuardOptions } from '../../../src/auth/guard.ts';
+import { createGuard, describeRejections, type GuardOptions } from '../../../src/auth/index.ts';
 import { offline } from '../../support/checked.ts';
 
 const API = 'https://api.example.test';

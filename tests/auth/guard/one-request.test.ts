@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { createGuardCore } from '../../../src/auth/guard/core.ts';
 import { guardOf } from '../../../src/auth/guard/guard.ts';
-import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
+import { createGuard, type GuardOptions } from '../../../src/auth/index.ts';
 import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer, signingKeys } from '../../support/mint.ts';
 import { bound as boundToKey, makeProof } from '../../support/proof.ts';
 
 const publicUrl = 'https://api.example.test';
-const url = `${publicUrl}/reports`;
+const url = `${publicUrl}/messages`;
 const exp = 2_000_000_000;
 const valid = () => bearer(tokenOf({ claims: { exp: exp + 1 } })).authorization;
 const requestWith = (authorization: string) => new Request(url, { headers: { authorization } });
@@ -184,7 +184,7 @@ describe('createGuard().check() takes', () => {
     ['null', null],
     ['text', url],
     ['no headers', { method: 'GET', url }],
-    ['a request of Node.js', { method: 'GET', url: '/reports', headers: {}, rawHeaders: [] }],
+    ['a request of Node.js', { method: 'GET', url: '/messages', headers: {}, rawHeaders: [] }],
     ['no URL', { method: 'GET', headers: { get } }],
     ['no method', { url, headers: { get } }],
   ] as const)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
-import { createGuard } from '../../../src/auth/guard.ts';
-import { isGuarded, resourceServer } from '../../../src/auth/index.ts';
+import { isGuarded, resourceServer } from '../../../src/auth/elysia.ts';
+import { createGuard } from '../../../src/auth/index.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { crowdedKeySet, rsaKey } from '../../support/keys.ts';
 import { bearer } from '../../support/mint.ts';

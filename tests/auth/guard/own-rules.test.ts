@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createGuard, type GuardOptions, type IssuerOptions, issuerMetadata } from '../../../src/auth/guard.ts';
+import { createGuard, type GuardOptions, type IssuerOptions, issuerMetadata } from '../../../src/auth/index.ts';
 import { formatRejection } from '../../../src/errors.ts';
 import { publish, signingKey } from '../../support/keys.ts';
 import { bearer, mintToken } from '../../support/mint.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createAdaptorServer } from '@hono/node-server';
-import { createGuard, describeRejections, type GuardOptions, type RejectionFormat } from '../../../src/auth/guard.ts';
+import { createGuard, describeRejections, type GuardOptions, type RejectionFormat } from '../../../src/auth/index.ts';
 import { refusals } from '../../../src/auth/refusals.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
 import type { DpopMode, RefusalReason } from '../../../src/auth/types.ts';
@@ -18,14 +18,14 @@ const unreachable = createGuard({
   fetch: () => Promise.reject(new TypeError('unreachable')),
   onKeySetEvent() {},
 });
-const request = (headers: Record<string, string> = {}) => new Request(`${publicUrl}/reports`, { headers });
+const request = (headers: Record<string, string> = {}) => new Request(`${publicUrl}/messages`, { headers });
 
 /** What clients see, spelt out: nothing generates these texts, so no command can update them. */
 test.each([
   [
     'no credentials',
-    () => plain.check(request(), { scope: 'read:reports' }),
-    `401 Bearer scope="read:reports", ${metadata}`,
+    () => plain.check(request(), { scope: 'read:messages' }),
+    `401 Bearer scope="read:messages", ${metadata}`,
     '{"error":"missing_token","error_description":"Authorization header is expected"}',
   ],
   [
@@ -54,8 +54,8 @@ test.each([
   ],
   [
     'a token without the scope',
-    async () => plain.check(request(bearer(await issuer.token())), { scope: 'read:reports' }),
-    `403 Bearer error="insufficient_scope", error_description="Token does not have the scope that this resource requires", scope="read:reports", ${metadata}`,
+    async () => plain.check(request(bearer(await issuer.token())), { scope: 'read:messages' }),
+    `403 Bearer error="insufficient_scope", error_description="Token does not have the scope that this resource requires", scope="read:messages", ${metadata}`,
     '{"error":"insufficient_scope","error_description":"Token does not have the scope that this resource requires"}',
   ],
   [

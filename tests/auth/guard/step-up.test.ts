@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createGuardCore } from '../../../src/auth/guard/core.ts';
 import { allOf } from '../../../src/auth/guard/requirements.ts';
-import type { GuardOptions, Requirements } from '../../../src/auth/guard.ts';
+import type { GuardOptions, Requirements } from '../../../src/auth/index.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { SCOPE } from '../../support/mint.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { runInNewContext } from 'node:vm';
 import { Elysia } from 'elysia';
-import { type GuardOptions, resourceServer } from '../../../src/auth/index.ts';
+import { type GuardOptions, resourceServer } from '../../../src/auth/elysia.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { AUDIENCE, bearer, nowSeconds, SCOPE } from '../../support/mint.ts';
@@ -80,7 +80,7 @@ const routeHook = (option: string) => async (call: () => unknown) => {
   return (await app.handle(new Request('http://localhost/', { headers: bearer(token) }))).status;
 };
 const withProof = () => {
-  const url = 'https://api.example.test/reports';
+  const url = 'https://api.example.test/messages';
   const token = tokenOf({ claims: { cnf: bound } });
   return new Headers({ authorization: `DPoP ${token}`, dpop: makeProof({ url, token }) });
 };

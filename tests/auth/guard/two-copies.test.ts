@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import express from 'express';
-import * as forElysia from '../../../src/auth/index.ts';
+import { resourceServer } from '../../../src/auth/elysia.ts';
+import * as forAny from '../../../src/auth/index.ts';
 import * as forNode from '../../../src/auth/node.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
 import { root } from '../../support/repository.ts';
@@ -10,14 +11,14 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 /** A second copy of the package, as a workspace whose peers differ has it. */
 const outdir = temporaryFolder('dist');
 await Bun.build({
-  entrypoints: ['guard', 'node'].map((door) => join(root, `src/auth/${door}.ts`)),
+  entrypoints: ['index', 'node'].map((door) => join(root, `src/auth/${door}.ts`)),
   outdir,
   packages: 'external',
   splitting: true,
   target: 'bun',
 });
-const copy: typeof forElysia & typeof forNode = {
-  ...(await import(join(outdir, 'guard.js'))),
+const copy: typeof forAny & typeof forNode = {
+  ...(await import(join(outdir, 'index.js'))),
   ...(await import(join(outdir, 'node.js'))),
 };
 
@@ -32,10 +33,10 @@ describe('with two copies of the package in one process', () => {
   ] as const)
     test(`a request is accepted if ${name} are of the other one, and its proof is used once`, async () => {
       const app = express()
-        .use(forNode.requireToken(foreign), requireToken(foreign, { scope: 'read:reports' }))
+        .use(forNode.requireToken(foreign), requireToken(foreign, { scope: 'read:messages' }))
         .get('/', (request, response) => void response.end(authOf(request).claims.sub));
       const server = app.listen(0, '127.0.0.1');
-      const token = await issuer.token({ sub: 'ada', scope: 'read:reports' }, { boundTo: 'dpop' });
+      const token = await issuer.token({ sub: 'ada', scope: 'read:messages' }, { boundTo: 'dpop' });
       const dpop = await issuer.proof({ method: 'GET', url: 'https://api.example.test/' }, token);
       const send = () =>
         fetch(`http://127.0.0.1:${Object(server.address()).port}`, {
@@ -47,10 +48,10 @@ describe('with two copies of the package in one process', () => {
     });
 
   test.each([
-    ['resourceServer()', () => forElysia.resourceServer(foreign)],
-    ['describeRejections()', () => forElysia.describeRejections(foreign)],
-    ['securitySchemes()', () => forElysia.securitySchemes(foreign)],
-    ['issuerMetadata()', () => forElysia.issuerMetadata(foreign)],
+    ['resourceServer()', () => resourceServer(foreign)],
+    ['describeRejections()', () => forAny.describeRejections(foreign)],
+    ['securitySchemes()', () => forAny.securitySchemes(foreign)],
+    ['issuerMetadata()', () => forAny.issuerMetadata(foreign)],
   ])('%s says that the guard is of the other one', async (_, use) =>
     expect(async () => use()).toThrow('two copies of protected-api are installed'),
   );

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { createGuard, optionsFromEnvironment } from '../../../src/auth/guard.ts';
+import { createGuard, optionsFromEnvironment } from '../../../src/auth/index.ts';
 import { freePort, run, runToEnd, until } from '../../support/child-process.ts';
 
 const command = [process.execPath, join(import.meta.dir, '../../../src/auth/command.ts'), 'issuer'];
@@ -36,11 +36,11 @@ test('protected-api issuer prints commands and settings that belong together, an
   const guard = createGuard(optionsFromEnvironment({ ISSUER, AUDIENCE }));
   const statusOf = async (bearer = '') => {
     const headers = { authorization: `Bearer ${bearer}` };
-    const result = await guard.check(new Request('http://x.test/', { headers }), { scope: 'read:reports' });
+    const result = await guard.check(new Request('http://x.test/', { headers }), { scope: 'read:messages' });
     return result instanceof Response ? result.status : 200;
   };
   expect([await statusOf(token), await statusOf(plain)]).toEqual([200, 403]);
-  expect(issuer.stdout().slice(printed.length)).toBe('Token for reader: read:reports\nToken for visitor: no scope\n');
+  expect(issuer.stdout().slice(printed.length)).toBe('Token for reader: read:messages\nToken for visitor: no scope\n');
 });
 
 test('protected-api issuer grants the clients and the audience that it is given', async () => {

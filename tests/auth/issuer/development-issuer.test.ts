@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as openid from 'openid-client';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { createDevelopmentIssuer, type DevelopmentIssuerOptions } from 'protected-api/testing';
 import { bearer } from '../../support/mint.ts';
 import { makeProof } from '../../support/proof.ts';
@@ -13,8 +13,8 @@ const good: DevelopmentIssuerOptions = {
   issuer: 'http://localhost:3011/',
   audience: [AUDIENCE, OTHER_AUDIENCE],
   clients: [
-    { id: 'reader', secret: SECRET, scope: 'read:reports export' },
-    { id: 'writer', scope: ['write:reports', 'export'] },
+    { id: 'reader', secret: SECRET, scope: 'read:messages export' },
+    { id: 'writer', scope: ['write:messages', 'export'] },
     { id: 'visitor' },
   ],
 };
@@ -46,7 +46,7 @@ type Row = readonly [name: string, body: Readonly<Record<string, string>> | stri
 const accepted: readonly Row[] = [
   ['a form', request],
   ['a form with a charset', request, { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8' }],
-  ['a form that names the scopes', { ...request, scope: ' read:reports  export' }],
+  ['a form that names the scopes', { ...request, scope: ' read:messages  export' }],
   ['Basic', grant, basic],
   ['Basic with every character encoded', grant, authorization(`${encoded('reader')}:${encoded(SECRET)}`)],
   ['Basic without encoding', grant, authorization(`reader:${SECRET}`)],
@@ -108,7 +108,7 @@ describe('the token endpoint of createDevelopmentIssuer()', () => {
       const { status, body } = await ask(sent, headers);
       const { access_token, ...others } = body;
       const token = String(access_token);
-      const scope = 'read:reports export';
+      const scope = 'read:messages export';
       expect<object>({ status, ...others }).toEqual({ status: 200, token_type: 'Bearer', expires_in: 3600, scope });
       expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'RS256', typ: 'at+jwt' });
       const { jti, iat = 0, exp = 0, ...claims } = decodeJwt(token);
@@ -128,10 +128,10 @@ describe('the token endpoint of createDevelopmentIssuer()', () => {
       });
 
   test.each([
-    ['reader', 'read:reports write:reports', 'read:reports'],
-    ['reader', 'write:reports', ''],
+    ['reader', 'read:messages write:messages', 'read:messages'],
+    ['reader', 'write:messages', ''],
     ['reader', '', ''],
-    ['visitor', 'read:reports export', ''],
+    ['visitor', 'read:messages export', ''],
     ['visitor', undefined, undefined],
   ])('grants %s, which requests %p, what it may have: %p', async (id, requested, granted) => {
     const { secret } = issuer.clients.find((client) => client.id === id) ?? {};
@@ -172,10 +172,10 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
           const client = await discover(id, named, authenticate);
           const { access_token: token } = await openid.clientCredentialsGrant(client);
           const sent = new Request('http://localhost/', { headers: bearer(token) });
-          const result = await guard.check(sent, { scope: 'read:reports' });
+          const result = await guard.check(sent, { scope: 'read:messages' });
           outcomes.push(`${decodeJwt(token).scope}: ${result instanceof Response ? result.status : result.claims.sub}`);
         }
-        expect(outcomes).toEqual(['read:reports export: reader', 'write:reports export: 403', 'undefined: 403']);
+        expect(outcomes).toEqual(['read:messages export: reader', 'write:messages export: 403', 'undefined: 403']);
       });
 
     test('binds a token to the key of a proof of openid-client', async () => {
@@ -192,7 +192,7 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
         authorization_endpoint: `${base}/oauth/authorize`,
         token_endpoint: `${base}/oauth/token`,
         jwks_uri: `${base}/.well-known/jwks.json`,
-        scopes_supported: ['read:reports', 'export', 'write:reports'],
+        scopes_supported: ['read:messages', 'export', 'write:messages'],
         response_types_supported: [],
         grant_types_supported: ['client_credentials'],
         token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],

@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
-import { createGuard, type GuardOptions } from 'protected-api/guard';
+import { createGuard, type GuardOptions } from 'protected-api';
 import { createTestIssuer } from 'protected-api/testing';
 import { formatRejection } from '../../../src/errors.ts';
 import { certificate } from '../../support/certificates.ts';
@@ -24,7 +24,7 @@ type TokenOf = Parameters<typeof issuer.token>;
 
 const rows: readonly (readonly [name: string, token: TokenOf, code: string, options?: Partial<GuardOptions>])[] = [
   ['as it is', [], 'accepted'],
-  ['with claims', [{ sub: 'ada', scope: 'read:reports' }], 'accepted'],
+  ['with claims', [{ sub: 'ada', scope: 'read:messages' }], 'accepted'],
   ['with a list of audiences', [{ aud: ['other', issuer.options.audience] }], 'accepted'],
   ['that expired', [{}, { expired: true }], 'token_expired'],
   ['that is forged', [{}, { forged: true }], 'invalid_header'],
@@ -45,10 +45,10 @@ describe('createTestIssuer()', () => {
     });
 
   test('token() contains the given claims and header', async () => {
-    const token = await issuer.token({ sub: 'ada', scope: 'read:reports' }, { header: { typ: 'JWT' } });
+    const token = await issuer.token({ sub: 'ada', scope: 'read:messages' }, { header: { typ: 'JWT' } });
     const { iat = 0, exp = 0, ...claims } = decodeJwt(token);
     const { issuer: iss, audience: aud } = issuer.options;
-    expect(claims).toEqual({ iss, aud, sub: 'ada', scope: 'read:reports' });
+    expect(claims).toEqual({ iss, aud, sub: 'ada', scope: 'read:messages' });
     expect(exp - iat).toBe(3600);
     expect(decodeProtectedHeader(token).typ).toBe('JWT');
     expect(decodeProtectedHeader(await issuer.token()).typ).toBe('at+jwt');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createGuard, type GuardOptions, issuerMetadata } from '../../../src/auth/guard.ts';
+import { createGuard, type GuardOptions, issuerMetadata } from '../../../src/auth/index.ts';
 
 const issuer = 'https://issuer.example.test/';
 const ENDPOINT = 'https://login.example.test/token';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createGuard } from '../../../src/auth/guard.ts';
+import { createGuard } from '../../../src/auth/index.ts';
 import { createRequest } from '../../../src/auth/keys/fetch/request.ts';
 import packageJson from '../../../src/auth/package.json' with { type: 'json' };
 import { serve } from '../../support/fixture.ts';

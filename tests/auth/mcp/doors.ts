@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import { createRequire } from 'node:module';
 import connect from 'connect';
 import express from 'express';
-import { createGuard, type GuardOptions } from 'protected-api/guard';
+import { createGuard, type GuardOptions } from 'protected-api';
 import { type McpOptions, protectMcp, requireMcp } from 'protected-api/mcp';
 import { authOf, type IncomingRequest } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';

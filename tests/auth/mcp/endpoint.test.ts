@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { type McpOptions, protectMcp, requireMcp } from 'protected-api/mcp';
 import { startedFor } from '../../support/fixture.ts';
 import { call, doors, guardFor, issuer, message, resource, senderTo } from './doors.ts';

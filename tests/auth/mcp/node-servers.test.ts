@@ -6,7 +6,7 @@ import { connect as connectHttp2, createServer as createHttp2Server } from 'node
 import type { Server } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { type McpOptions, requireMcp } from 'protected-api/mcp';
 import type { Middleware } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';

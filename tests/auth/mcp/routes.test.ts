@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import connect from 'connect';
 import { build } from 'esbuild';
 import express, { type Express } from 'express';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { protectMcp, requireMcp } from 'protected-api/mcp';
 import { authOf } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';

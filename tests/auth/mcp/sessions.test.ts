@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { authInfoOf, protectMcp } from 'protected-api/mcp';
 import { createTestIssuer } from 'protected-api/testing';
 import { McpSessions } from '../../../src/auth/mcp/sessions.ts';

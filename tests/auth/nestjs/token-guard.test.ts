@@ -13,7 +13,7 @@ import {
 } from '@nestjs/common';
 import { APP_GUARD, NestFactory } from '@nestjs/core';
 import { createMocks } from 'node-mocks-http';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { Auth, type Authentication, Public, RequireToken, tokenGuard } from 'protected-api/nestjs';
 import { createTestIssuer } from 'protected-api/testing';
 import { bearer } from '../../support/mint.ts';
@@ -59,9 +59,9 @@ function rowsOf(send: Send, rows: readonly Row[]) {
 }
 
 describe('tokenGuard() as APP_GUARD', () => {
-  @Controller('reports')
-  @RequireToken({ scope: 'read:reports' })
-  class Reports {
+  @Controller('messages')
+  @RequireToken({ scope: 'read:messages' })
+  class Messages {
     @Get()
     list(@Auth() { claims }: Authentication) {
       return claims.sub;
@@ -120,17 +120,17 @@ describe('tokenGuard() as APP_GUARD', () => {
     }
   }
 
-  rowsOf(started([Reports, Me, Open], tokenGuard(guard)), [
-    ['/reports', 'read:reports', 200],
-    ['/reports', '', 403, 'read:reports'],
-    ['/reports', undefined, 401, 'read:reports'],
-    ['/reports/health', undefined, 200],
-    ['/reports/all', 'admin', 200],
-    ['/reports/all', 'read:reports', 403, 'admin'],
-    ['/reports/any', '', 200],
-    ['/reports/any', undefined, 401],
-    ['/reports/news', undefined, 200],
-    ['/reports/news', '', 200],
+  rowsOf(started([Messages, Me, Open], tokenGuard(guard)), [
+    ['/messages', 'read:messages', 200],
+    ['/messages', '', 403, 'read:messages'],
+    ['/messages', undefined, 401, 'read:messages'],
+    ['/messages/health', undefined, 200],
+    ['/messages/all', 'admin', 200],
+    ['/messages/all', 'read:messages', 403, 'admin'],
+    ['/messages/any', '', 200],
+    ['/messages/any', undefined, 401],
+    ['/messages/news', undefined, 200],
+    ['/messages/news', '', 200],
     ['/me', '', 200],
     ['/me', undefined, 401],
     ['/open', undefined, 200],
@@ -143,26 +143,26 @@ describe('tokenGuard() as APP_GUARD', () => {
 
 describe('@RequireToken() adds to the requirements of tokenGuard()', () => {
   @Controller()
-  class Reports {
+  class Messages {
     @Get('any')
     any() {
       return 'ada';
     }
 
-    @Get('reports')
-    @RequireToken({ scope: 'read:reports' })
+    @Get('messages')
+    @RequireToken({ scope: 'read:messages' })
     list() {
       return 'ada';
     }
   }
 
-  rowsOf(started([Reports], tokenGuard(guard, { scope: 'api' })), [
+  rowsOf(started([Messages], tokenGuard(guard, { scope: 'api' })), [
     ['/any', 'api', 200],
-    ['/any', 'read:reports', 403, 'api'],
-    ['/reports', 'api read:reports', 200],
-    ['/reports', 'read:reports', 403, 'api'],
-    ['/reports', 'api', 403, 'read:reports'],
-    ['/reports', undefined, 401, 'read:reports'],
+    ['/any', 'read:messages', 403, 'api'],
+    ['/messages', 'api read:messages', 200],
+    ['/messages', 'read:messages', 403, 'api'],
+    ['/messages', 'api', 403, 'read:messages'],
+    ['/messages', undefined, 401, 'read:messages'],
   ]);
 });
 
@@ -191,24 +191,24 @@ describe('tokenGuard() with an optional token', () => {
 
 describe('tokenGuard() in @UseGuards()', () => {
   @Controller()
-  class Reports {
+  class Messages {
     @Get('open')
     open() {
       return 'open';
     }
 
-    @Get('reports')
-    @UseGuards(tokenGuard(guard, { scope: 'read:reports' }))
+    @Get('messages')
+    @UseGuards(tokenGuard(guard, { scope: 'read:messages' }))
     list(@Auth() { claims }: Authentication) {
       return claims.sub;
     }
   }
 
-  rowsOf(started([Reports]), [
+  rowsOf(started([Messages]), [
     ['/open', undefined, 200],
-    ['/reports', 'read:reports', 200],
-    ['/reports', '', 403, 'read:reports'],
-    ['/reports', undefined, 401, 'read:reports'],
+    ['/messages', 'read:messages', 200],
+    ['/messages', '', 403, 'read:messages'],
+    ['/messages', undefined, 401, 'read:messages'],
   ]);
 });
 
@@ -266,7 +266,7 @@ describe('decorators of classes that other classes extend', () => {
   @Controller('child-of-open')
   class ChildOfOpen extends Open {}
 
-  @RequireToken({ scope: 'read:reports' })
+  @RequireToken({ scope: 'read:messages' })
   class Guarded {
     @Get('plain')
     plain() {
@@ -287,7 +287,7 @@ describe('decorators of classes that other classes extend', () => {
     ['/child/plain', '', 200],
     ['/open/plain', undefined, 200],
     ['/child-of-open/plain', undefined, 401],
-    ['/child-of-guarded/plain', '', 403, 'read:reports'],
+    ['/child-of-guarded/plain', '', 403, 'read:messages'],
   ]);
 });
 
@@ -304,7 +304,7 @@ describe('@RequireToken() holds for a method that another decorator replaces', (
   const nameless = (call: () => string) => [() => call()][0] ?? call;
 
   @Controller()
-  class Reports {
+  class Messages {
     constructor() {
       this.bound = this.bound.bind(this);
     }
@@ -366,7 +366,7 @@ describe('@RequireToken() holds for a method that another decorator replaces', (
     }
   }
 
-  rowsOf(started([Reports, Open, Multiplied], tokenGuard(guard)), [
+  rowsOf(started([Messages, Open, Multiplied], tokenGuard(guard)), [
     ['/copied', '', 403, 'admin'],
     ['/derived', '', 403, 'admin'],
     ['/derived', 'admin', 200],
@@ -379,10 +379,10 @@ describe('@RequireToken() holds for a method that another decorator replaces', (
   ]);
 });
 
-@Controller('reports')
+@Controller('messages')
 class Scoped {
   @Get()
-  @RequireToken({ scope: 'read:reports' })
+  @RequireToken({ scope: 'read:messages' })
   list(@Auth() { claims }: Authentication) {
     return claims.sub;
   }
@@ -402,7 +402,7 @@ describe('a rejection by tokenGuard()', () => {
   const send = started([Scoped], recording);
 
   test('is an HttpException with status, description and body, and keeps the headers of CORS', async () => {
-    const response = await send('/reports', { ...bearer(await tokenWith()), origin: 'https://app.example.test' });
+    const response = await send('/messages', { ...bearer(await tokenWith()), origin: 'https://app.example.test' });
     const body = { error: 'insufficient_scope', error_description: description };
     expect(await response.json()).toEqual(body);
     const [exception] = seen.splice(0) as [HttpException];
@@ -414,15 +414,15 @@ describe('a rejection by tokenGuard()', () => {
   });
 
   test('is kept by no cache, whatever the application had set', async () => {
-    const { headers } = await send('/reports');
+    const { headers } = await send('/messages');
     expect([headers.get('cache-control'), headers.get('expires')]).toEqual(['no-store', null]);
   });
 
   test('uses a proof once for a request that several guards check', async () => {
-    const bound = await issuer.token({ scope: 'read:reports' }, { boundTo: 'dpop' });
-    const dpop = await issuer.proof({ method: 'GET', url: 'https://api.example.test/reports' }, bound);
+    const bound = await issuer.token({ scope: 'read:messages' }, { boundTo: 'dpop' });
+    const dpop = await issuer.proof({ method: 'GET', url: 'https://api.example.test/messages' }, bound);
     const headers = { authorization: `DPoP ${bound}`, dpop };
-    expect([(await send('/reports', headers)).status, (await send('/reports', headers)).status]).toEqual([200, 401]);
+    expect([(await send('/messages', headers)).status, (await send('/messages', headers)).status]).toEqual([200, 401]);
   });
 });
 
@@ -436,10 +436,10 @@ describe('nonces of DPoP in NestJS', () => {
   const send = started([Scoped], tokenGuard(withNonces));
 
   test('come with an accepted request', async () => {
-    const bound = await issuer.token({ sub: 'ada', scope: 'read:reports' }, { boundTo: 'dpop' });
-    const request = { method: 'GET', url: 'https://api.example.test/reports' };
+    const bound = await issuer.token({ sub: 'ada', scope: 'read:messages' }, { boundTo: 'dpop' });
+    const request = { method: 'GET', url: 'https://api.example.test/messages' };
     const dpop = await issuer.proof(request, bound, { nonce: nonceOf(31_000) });
-    const response = await send('/reports', { authorization: `DPoP ${bound}`, dpop });
+    const response = await send('/messages', { authorization: `DPoP ${bound}`, dpop });
     expect([response.status, response.headers.has('dpop-nonce')]).toEqual([200, true]);
   });
 });
@@ -453,7 +453,7 @@ describe('formatRejection in NestJS', () => {
     describe(what, () => {
       const send = started([Scoped], tokenGuard(createGuard({ ...issuer.options, formatRejection: () => format })));
       test('is what NestJS sends', async () => {
-        const response = await send('/reports');
+        const response = await send('/messages');
         expect([response.status, await response.json()]).toEqual([status, body]);
       });
     });
@@ -481,7 +481,7 @@ const callOf = (req: object, before: readonly object[] = [{}, {}]) =>
   }) as unknown as ExecutionContext;
 
 test.each([
-  ['with the scope', 'read:reports', true],
+  ['with the scope', 'read:messages', true],
   ['without the scope', '', 'FORBIDDEN'],
   ['without a token', undefined, 'UNAUTHENTICATED'],
 ])('a subscription of graphql-ws is checked by the request of its handshake: %s', async (_, scope, expected) => {
@@ -494,7 +494,7 @@ test.each([
 });
 
 test.each([
-  ['with the scope', 'read:reports', true],
+  ['with the scope', 'read:messages', true],
   ['without it', '', 'FORBIDDEN'],
 ])('a reference of a federation, whose resolver gets no arguments, is checked by its request: %s', async (...row) => {
   const [, scope, expected] = row;
@@ -506,7 +506,7 @@ test.each([
 test('the fields of a query are one request', async () => {
   let accepted = 0;
   const counting = createGuard({ ...issuer.options, onAccepted: () => void accepted++ });
-  const { req } = createMocks({ headers: bearer(await tokenWith('read:reports')), url: '/graphql' });
+  const { req } = createMocks({ headers: bearer(await tokenWith('read:messages')), url: '/graphql' });
   const fields = Array.from({ length: 3 }, () => tokenGuard(counting).canActivate(callOf(req)));
   expect([await Promise.all(fields), accepted]).toEqual([[true, true, true], 1]);
 });

@@ -18,8 +18,8 @@ import fastify, { type FastifyRequest } from 'fastify';
 import { type Context, Hono } from 'hono';
 import { cors as honoCors } from 'hono/cors';
 import polka from 'polka';
+import { type Claims, createGuard } from 'protected-api';
 import * as forFastify from 'protected-api/fastify';
-import { type Claims, createGuard } from 'protected-api/guard';
 import * as forHono from 'protected-api/hono';
 import { authOf, checkIncoming, type Middleware, requireToken, serveMetadata } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
@@ -28,7 +28,7 @@ import { listen, rawRequest } from '../../support/raw-http.ts';
 
 const issuer = await createTestIssuer();
 const publicUrl = 'https://api.example.test';
-const scope = 'read:reports';
+const scope = 'read:messages';
 const origin = 'https://spa.example.test';
 const options = {
   ...issuer.options,
@@ -42,7 +42,7 @@ const guard = createGuard(options);
 const withNonces = createGuard({ ...options, dpopNonceSecret });
 const token = await issuer.token({ sub: 'ada', scope });
 const bound = await issuer.token({ sub: 'ada', scope }, { boundTo: 'dpop' });
-const path = '/reports';
+const path = '/messages';
 const proof = (path: string, options = {}) => issuer.proof({ method: 'GET', url: publicUrl + path }, bound, options);
 
 /** Starts a server on loopback before the tests of the enclosing describe(), and returns its URL. */
@@ -88,11 +88,11 @@ function withMiddleware(app: Application, listener: RequestListener = app): Serv
       next();
     })
     .use('/', cors({ origin: [origin], exposedHeaders: ['WWW-Authenticate'] }) as Middleware)
-    .use('/reports', requireToken(guard))
-    .use('/reports', requireToken(guard, { scope }))
+    .use('/messages', requireToken(guard))
+    .use('/messages', requireToken(guard, { scope }))
     .use('/news', requireToken(guard, { optional: true }))
     .use('/nonces', requireToken(withNonces));
-  for (const path of ['/reports', '/news', '/nonces', '/open']) app.use(path, handler);
+  for (const path of ['/messages', '/news', '/nonces', '/open']) app.use(path, handler);
   app.use('/public', (request, response) => void response.end(String(authOf(request, { optional: true }))));
   return createServer(listener);
 }
@@ -111,7 +111,7 @@ async function withFastify(): Promise<Server> {
     .register(fastifyCompress, { threshold: 0 })
     .register(async (part) => {
       part.addHook('onRequest', forFastify.requireToken(guard));
-      part.all('/reports', { onRequest: forFastify.requireToken(guard, { scope }) }, handler);
+      part.all('/messages', { onRequest: forFastify.requireToken(guard, { scope }) }, handler);
     })
     .all('/news', { onRequest: forFastify.requireToken(guard, { optional: true }) }, handler)
     .all('/nonces', { onRequest: forFastify.requireToken(withNonces) }, handler)
@@ -132,8 +132,8 @@ function withHono(): Server {
       return next();
     })
     .use(honoCors({ origin: [origin], exposeHeaders: ['WWW-Authenticate'] }))
-    .use('/reports', forHono.requireToken(guard))
-    .all('/reports', forHono.requireToken(guard, { scope }), handler)
+    .use('/messages', forHono.requireToken(guard))
+    .all('/messages', forHono.requireToken(guard, { scope }), handler)
     .all('/news', forHono.requireToken(guard, { optional: true }), handler)
     .all('/nonces', forHono.requireToken(withNonces), handler)
     .all('/open', handler)
@@ -156,17 +156,17 @@ const servers: readonly (readonly [name: string, create: () => Server | Promise<
 
 type Row = readonly [what: string, line: string, createToken: () => unknown, status: number, said?: string];
 const rows: readonly Row[] = [
-  ['a token', 'GET /reports', () => token, 200, 'ada'],
+  ['a token', 'GET /messages', () => token, 200, 'ada'],
   ['a token, on a route that no guard has', 'GET /public', () => token, 200, 'undefined'],
-  ['a token and a body', 'POST /reports', () => token, 200, 'adatea'],
-  ['no scope', 'GET /reports', () => issuer.token(), 403, 'error="insufficient_scope"'],
-  ['no token', 'GET /reports', () => '', 401, 'Bearer'],
-  ['no token', 'HEAD /reports', () => '', 401, 'Bearer'],
-  ['no token, before its body is read', 'POST /reports', () => '', 401, 'Bearer'],
+  ['a token and a body', 'POST /messages', () => token, 200, 'adatea'],
+  ['no scope', 'GET /messages', () => issuer.token(), 403, 'error="insufficient_scope"'],
+  ['no token', 'GET /messages', () => '', 401, 'Bearer'],
+  ['no token', 'HEAD /messages', () => '', 401, 'Bearer'],
+  ['no token, before its body is read', 'POST /messages', () => '', 401, 'Bearer'],
   ['no token, which is optional', 'GET /news', () => '', 200, 'undefined'],
   ['a token, which is optional', 'GET /news', () => token, 200, 'ada'],
   ['an invalid token, which is optional', 'GET /news', () => 'x', 401, 'error="invalid_token"'],
-  ['an error of a callback, which reaches the framework', 'GET /reports', () => issuer.token({ sub: 'fault' }), 500],
+  ['an error of a callback, which reaches the framework', 'GET /messages', () => issuer.token({ sub: 'fault' }), 500],
   ['no guard that accepted it', 'GET /open', () => token, 500],
 ];
 
@@ -214,9 +214,9 @@ for (const [name, create] of servers)
       });
 
     test('uses a proof once per request, and rejects the next request with it', async () => {
-      const lines = [`Authorization: DPoP ${bound}`, `DPoP: ${await proof('/reports')}`];
-      assert.equal((await send('GET /reports', ...lines)).status, 200);
-      assert.equal((await send('GET /reports', ...lines)).status, 401);
+      const lines = [`Authorization: DPoP ${bound}`, `DPoP: ${await proof('/messages')}`];
+      assert.equal((await send('GET /messages', ...lines)).status, 200);
+      assert.equal((await send('GET /messages', ...lines)).status, 401);
     });
   });
 
@@ -289,12 +289,12 @@ describe('checkIncoming() in node:http2', () => {
   for (const [what, createHeaders, status] of [
     ['a token with the scope', () => ({ authorization: `Bearer ${token}` }), 200],
     ['no token', () => ({}), 401],
-    ['a proof', async () => ({ authorization: `DPoP ${bound}`, dpop: await proof('/reports') }), 200],
+    ['a proof', async () => ({ authorization: `DPoP ${bound}`, dpop: await proof('/messages') }), 200],
     ['two proofs', async () => ({ authorization: `DPoP ${bound}`, dpop: [await proof(path), await proof(path)] }), 401],
   ] as const)
     test(`responds to ${what}: ${status}`, async () => {
       const client = connectHttp2(url());
-      const [headers] = await once(client.request({ ':path': '/reports', ...(await createHeaders()) }), 'response');
+      const [headers] = await once(client.request({ ':path': '/messages', ...(await createHeaders()) }), 'response');
       assert.equal(headers[':status'], status);
       client.destroy();
     });

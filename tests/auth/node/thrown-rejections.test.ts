@@ -11,8 +11,8 @@ import { H3 } from 'h3';
 import { type Context, Hono } from 'hono';
 import { some } from 'hono/combine';
 import Koa from 'koa';
+import { createGuard, type RefusalReason, RejectionError } from 'protected-api';
 import * as forFastify from 'protected-api/fastify';
-import { createGuard, type RefusalReason, RejectionError } from 'protected-api/guard';
 import * as forHono from 'protected-api/hono';
 import { checkIncoming, type Middleware, requireToken } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
@@ -22,14 +22,14 @@ import { listen } from '../../support/raw-http.ts';
 
 const issuer = await createTestIssuer();
 const reasons: RefusalReason[] = [];
-const scope = 'read:reports';
+const scope = 'read:messages';
 const guard = createGuard({ ...issuer.options, onRefused: (_, reason) => reasons.push(reason) });
 const thrown = { rejection: 'throw' } as const;
 const token = await issuer.token({ sub: 'ada', scope });
 const plain = await issuer.token();
 
 describe('createGuard().requireToken()', () => {
-  const request = (headers = {}) => new Request('http://localhost/reports', { headers });
+  const request = (headers = {}) => new Request('http://localhost/messages', { headers });
   const refused = (given = guard, headers = {}) =>
     given.requireToken(request(headers), { scope }).then(
       () => undefined,

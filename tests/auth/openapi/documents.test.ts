@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { toOpenAPISchema } from '@elysia/openapi/openapi';
 import { type AnyElysia, Elysia, t } from 'elysia';
-import type { GuardOptions, PluginSettings, RefusalDescription, RejectionFormat } from 'protected-api';
+import { describeResponses, securitySchemes } from 'protected-api';
+import type { GuardOptions, PluginSettings, RefusalDescription, RejectionFormat } from 'protected-api/elysia';
 import {
   createGuard,
   type DescribedResponse,
-  describeResponses,
   guardResponses,
   resourceServer,
   scopeResponses,
   scopesOf,
-  securitySchemes,
-} from 'protected-api';
+} from 'protected-api/elysia';
 import { offline } from '../../support/checked.ts';
 import { guard, send, token } from '../elysia/guarded.ts';
 
@@ -158,14 +157,14 @@ describe('the OpenAPI document of an application', () => {
     (dpop, tokenEndpoint, names) => {
       const options = { ...offline(), dpop, publicUrl };
       for (const given of [options, createGuard(options)]) {
-        const routes = new Elysia().use(resourceServer(given)).get('/x', () => 'ok', { scope: 'read:reports' });
+        const routes = new Elysia().use(resourceServer(given)).get('/x', () => 'ok', { scope: 'read:messages' });
         const app = new Elysia({ tags: ['reports'] }).use(routes);
         const schemes: Readonly<Record<string, object>> = securitySchemes(given, {
           ...{ tokenEndpoint, scopes: scopesOf(app.routes) },
         });
         expect(Object.keys(schemes)).toEqual([...names]);
-        expect(operationOf(app, '/x').security).toEqual(names.map((name) => ({ [name]: ['read:reports'] })));
-        const scopes = { 'read:reports': expect.any(String) };
+        expect(operationOf(app, '/x').security).toEqual(names.map((name) => ({ [name]: ['read:messages'] })));
+        const scopes = { 'read:messages': expect.any(String) };
         const flows = { clientCredentials: { tokenUrl: endpoint, scopes } };
         if ('oauth2' in schemes) expect(schemes.oauth2).toMatchObject({ type: 'oauth2', flows });
         for (const each of [schemes.bearer, schemes.dpop])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createGuard, type EnvironmentError, optionsFromEnvironment } from '../../../src/auth/guard.ts';
+import { createGuard, type EnvironmentError, optionsFromEnvironment } from '../../../src/auth/index.ts';
 import { checkOptions } from '../../../src/auth/options/check-options.ts';
 
 const good = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test/' };

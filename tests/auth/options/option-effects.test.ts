@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { z } from 'zod';
-import type { Fetch, GuardOptions, KeySetEvent, Requirements } from '../../../src/auth/guard.ts';
+import type { Fetch, GuardOptions, KeySetEvent, Requirements } from '../../../src/auth/index.ts';
 import { optionRules } from '../../../src/auth/options/rules.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, ISSUER, tokenOf } from '../../support/checked.ts';
@@ -31,13 +31,13 @@ const challenge = reject(challengeOf);
 const scopeChallenge = reject(challengeOf, { scope: 'a' });
 
 const decideProof: See = async (options) => {
-  const headers = proven(tokenOf({ claims: { cnf: bound } }), `${publicUrl}/reports`);
+  const headers = proven(tokenOf({ claims: { cnf: bound } }), `${publicUrl}/messages`);
   return (await createChecker(options)(new Headers(headers))).reason ?? 'accepted';
 };
 
 const decideOldProof: See = async (options) => {
   const token = tokenOf({ claims: { cnf: bound } });
-  const dpop = makeProof({ url: `${publicUrl}/reports`, token, nowSeconds: nowSeconds() - 120 });
+  const dpop = makeProof({ url: `${publicUrl}/messages`, token, nowSeconds: nowSeconds() - 120 });
   return (await createChecker(options)(new Headers({ authorization: `DPoP ${token}`, dpop }))).reason ?? 'accepted';
 };
 

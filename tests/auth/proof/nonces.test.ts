@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
 import { calculateJwkThumbprint, exportJWK } from 'jose';
 import * as oauth from 'oauth4webapi';
-import { createGuard } from '../../../src/auth/guard.ts';
-import { resourceServer } from '../../../src/auth/index.ts';
+import { resourceServer } from '../../../src/auth/elysia.ts';
+import { createGuard } from '../../../src/auth/index.ts';
 import { createNonces } from '../../../src/auth/proof/nonces.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { bound, makeProof, proven } from '../../support/proof.ts';
@@ -32,7 +32,7 @@ describe('createNonces()', () => {
 });
 
 describe('the option dpopNonceSecret', () => {
-  const url = 'https://api.example.test/reports';
+  const url = 'https://api.example.test/messages';
   const options = { dpop: 'on', publicUrl: 'https://api.example.test', dpopNonceSecret: secret } as const;
   let nowMs = Date.now();
   const used: unknown[] = [];

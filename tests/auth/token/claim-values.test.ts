@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { GuardOptions } from '../../../src/auth/guard.ts';
+import type { GuardOptions } from '../../../src/auth/index.ts';
 import type { Members } from '../../../src/auth/values/json.ts';
 import { createChecker, ISSUER, tokenOf } from '../../support/checked.ts';
 import { AUDIENCE, baseOf, nowSeconds } from '../../support/mint.ts';

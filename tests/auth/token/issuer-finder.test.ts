@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, spyOn, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain.ts';
-import { createGuard, type FindIssuer, type GuardOptions, type IssuerOptions } from '../../../src/auth/guard.ts';
+import { createGuard, type FindIssuer, type GuardOptions, type IssuerOptions } from '../../../src/auth/index.ts';
 import { createChecker } from '../../support/checked.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';

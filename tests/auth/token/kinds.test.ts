@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain.ts';
-import type { GuardOptions } from '../../../src/auth/guard.ts';
+import type { GuardOptions } from '../../../src/auth/index.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { AUDIENCE, nowSeconds } from '../../support/mint.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain.ts';
-import { createGuard, type GuardOptions, issuerMetadata } from '../../../src/auth/guard.ts';
+import { createGuard, type GuardOptions, issuerMetadata } from '../../../src/auth/index.ts';
 import { createChecker } from '../../support/checked.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
 import { AUDIENCE, mintToken, SCOPE, type TokenOverrides } from '../../support/mint.ts';

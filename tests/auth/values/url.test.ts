@@ -6,7 +6,7 @@ test('a guard is created and decides where URL.canParse and URL.parse are missin
   const script = `
     delete URL.canParse;
     delete URL.parse;
-    const { createGuard } = await import(${JSON.stringify(join(import.meta.dir, '../../../src/auth/guard.ts'))});
+    const { createGuard } = await import(${JSON.stringify(join(import.meta.dir, '../../../src/auth/index.ts'))});
     const publicUrl = 'https://api.example.test';
     const options = { issuer: 'http://127.0.0.1:1/', audience: 'a', publicUrl, dpop: 'on' };
     const { check } = createGuard(options);

@@ -6,7 +6,7 @@ import { betterAuth } from 'better-auth';
 import { memoryAdapter } from 'better-auth/adapters/memory';
 import { getAuthTables } from 'better-auth/db';
 import { jwt } from 'better-auth/plugins';
-import { createGuard } from '../../../src/auth/guard.ts';
+import { createGuard } from '../../../src/auth/index.ts';
 
 const [audience] = process.argv.slice(2);
 let respond = () => new Response(null, { status: 503 });

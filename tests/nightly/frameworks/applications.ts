@@ -5,7 +5,7 @@ import { readText } from '../../support/repository.ts';
  * and traps.
  */
 
-export const scope = 'read:reports';
+export const scope = 'read:messages';
 const page = await readText('docs/start/full-stack.md');
 export const sectionOf = (text: string, heading: string) => text.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
 export const firstBlock = (text: string) => /^```ts(?: nightly)?\n(.*?)^```$/ms.exec(text)?.[1] ?? '';
@@ -37,15 +37,15 @@ export interface Framework {
 }
 
 const thrown = (text = '') => text.replace('return result;', 'throw result;');
-const nuxtRoute = ownFile('Nuxt and Nitro')['server/api/reports.get.ts'];
-const astroRoute = ownFile('Astro')['src/pages/api/reports.ts'];
-const routerRoute = ownFile('React Router')['app/routes/reports.ts'];
+const nuxtRoute = ownFile('Nuxt and Nitro')['server/api/messages.get.ts'];
+const astroRoute = ownFile('Astro')['src/pages/api/messages.ts'];
+const routerRoute = ownFile('React Router')['app/routes/messages.ts'];
 const [, headersLine = ''] = /`(export const headers = .*;)`/.exec(page) ?? [];
 
 export const frameworks: readonly Framework[] = [
   {
     name: 'Nuxt and Nitro',
-    path: '/api/reports',
+    path: '/api/messages',
     files: {
       'server/utils/guard.ts': guard,
       'app/app.vue': '<template><p>ok</p></template>',
@@ -80,7 +80,7 @@ export const frameworks: readonly Framework[] = [
   },
   {
     name: 'SvelteKit',
-    path: '/reports',
+    path: '/messages',
     files: {
       'src/guard.server.ts': guard,
       'src/app.html': '<!doctype html><html><head>%sveltekit.head%</head><body>%sveltekit.body%</body></html>',
@@ -121,7 +121,7 @@ export const frameworks: readonly Framework[] = [
   },
   {
     name: 'Astro',
-    path: '/api/reports',
+    path: '/api/messages',
     files: {
       'src/guard.ts': guard,
       'src/pages/index.astro': '<p>ok</p>',
@@ -148,14 +148,14 @@ export const frameworks: readonly Framework[] = [
   },
   {
     name: 'React Router',
-    path: '/reports',
+    path: '/messages',
     files: {
       'app/guard.server.ts': guard,
       'app/root.tsx': `import { Outlet } from 'react-router';
         export default () => <html lang="en"><body><Outlet /></body></html>;`,
       'app/routes.ts': `import { route } from '@react-router/dev/routes';
         export default [
-          ...['reports', 'page', 'lost'].map((name) => route(name, \`routes/\${name}.ts\`)),
+          ...['messages', 'page', 'lost'].map((name) => route(name, \`routes/\${name}.ts\`)),
           ...['by-loader', 'by-middleware'].map((name) =>
             route(name, \`routes/\${name}.ts\`, [route('users', 'routes/users.ts', { id: \`\${name}-users\` })]),
           ),

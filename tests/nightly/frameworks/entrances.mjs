@@ -14,14 +14,14 @@ import { Hono } from 'hono';
 import { Hono as Hono47 } from 'hono-4.7';
 import { some } from 'hono-4.7/combine';
 import Koa from 'koa';
+import { createGuard, optionsFromEnvironment, RejectionError } from 'protected-api';
 import * as forFastify from 'protected-api/fastify';
-import { createGuard, optionsFromEnvironment, RejectionError } from 'protected-api/guard';
 import * as forHono from 'protected-api/hono';
 import { authOf, checkIncoming, requireToken } from 'protected-api/node';
 import { WebSocketServer } from 'ws';
 
 const guard = createGuard(optionsFromEnvironment(process.env));
-const scope = 'read:reports';
+const scope = 'read:messages';
 const ports = {};
 const hostname = '127.0.0.1';
 

@@ -28,7 +28,7 @@ const allowed = {
 /** A server that a client has no complaint about: what is guarded is POST, from one host and no page. */
 export const goodMcp: Planted = async (request, right, parts) => {
   if (isRoot(request)) return refusal(404);
-  if (isPath(request)) return publishing({ resource: `${audience}/reports` })(new Request(metadataUrl), right, parts);
+  if (isPath(request)) return publishing({ resource: `${audience}/messages` })(new Request(metadataUrl), right, parts);
   if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: allowed });
   const isBare = credentials(request) === undefined;
   if (!isBare && (header(request, 'origin') ?? header(request, 'host'))) return refusal(403);
@@ -38,7 +38,7 @@ export const goodMcp: Planted = async (request, right, parts) => {
   if (response.ok && session !== undefined && session !== sub) return refusal(404);
   if (response.ok && request.method !== 'POST') return refusal(405);
   if (response.ok && session === undefined) response.headers.set('mcp-session-id', String(sub));
-  const told = response.headers.get('www-authenticate')?.replace(metadataUrl, `${metadataUrl}/reports`);
+  const told = response.headers.get('www-authenticate')?.replace(metadataUrl, `${metadataUrl}/messages`);
   if (told !== undefined) response.headers.set('www-authenticate', told);
   return adding(allowed, () => true)(request, () => response, parts);
 };
@@ -50,7 +50,7 @@ const answering = (test: (request: Request) => unknown, respond: () => Response)
   but((request, right) => (test(request) ? respond() : right(request)));
 const isBare = (method: string) => (request: Request) =>
   request.method === method && !isMetadata(request) && credentials(request) === undefined;
-const isPath = (request: Request) => at(request).pathname.endsWith('oauth-protected-resource/reports');
+const isPath = (request: Request) => at(request).pathname.endsWith('oauth-protected-resource/messages');
 const isRoot = (request: Request) => at(request).pathname.endsWith('oauth-protected-resource');
 const shell = () => new Response('<html>', { headers: { 'content-type': 'text/html' } });
 /** Responds to GET with a stream of events, which ends with its token or never. */
@@ -86,7 +86,7 @@ export const plantedMcp: Readonly<Record<McpRow, Planted>> = {
   'mcp-metadata-root': answering(isRoot, () => new Response(null, { status: 500 })),
   'mcp-resource-sdk': but(publishing({ resource: 'https://api.invalid/other' })),
   'mcp-resource-vscode': but(publishing({ resource: 'https://api.invalid' })),
-  'mcp-resource-gemini': but(publishing({ resource: 'https://API.invalid/reports' })),
+  'mcp-resource-gemini': but(publishing({ resource: 'https://API.invalid/messages' })),
   'mcp-challenge-post': answering(isBare('POST'), () => refusal(403)),
   'mcp-challenge-get': answering(isBare('GET'), () => refusal(404)),
   'mcp-challenge-delete': answering(isBare('DELETE'), () => new Response(null, { status: 204 })),

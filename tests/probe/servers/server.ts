@@ -1,5 +1,5 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
-import { createGuard } from '../../../src/auth/guard.ts';
+import { createGuard } from '../../../src/auth/index.ts';
 import type { startServedIssuer } from '../../../src/probe/issuer/served-issuer.ts';
 
 // The server that is right, and what a fault is planted with.
@@ -17,7 +17,7 @@ export interface Parts {
 /** A server with a fault: `right` is the one without. */
 export type Planted = (request: Request, right: Handler, parts: Parts) => Response | Promise<Response>;
 
-export const [scope, audience] = ['read:reports', 'https://api.invalid'];
+export const [scope, audience] = ['read:messages', 'https://api.invalid'];
 type Issuer = Awaited<ReturnType<typeof startServedIssuer>>;
 
 /** Returns the right server for an issuer, with the parts for others. */

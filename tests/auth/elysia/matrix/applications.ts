@@ -1,5 +1,5 @@
 import type { AnyElysia } from 'elysia';
-import { type GuardOptions, resourceServer } from '../../../../src/auth/index.ts';
+import { type GuardOptions, resourceServer } from '../../../../src/auth/elysia.ts';
 
 /** The parts that applications are built from. Each part takes an instance and returns it. */
 export interface Parts {

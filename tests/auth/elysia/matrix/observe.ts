@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { isGuarded, resourceServer } from '../../../../src/auth/index.ts';
+import { isGuarded, resourceServer } from '../../../../src/auth/elysia.ts';
 import type { Built, Parts } from './applications.ts';
 import { type Cell, partsOf } from './cells.ts';
 import { hostileHook } from './hooks.ts';

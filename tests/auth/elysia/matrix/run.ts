@@ -1,4 +1,4 @@
-import type { GuardOptions } from '../../../../src/auth/index.ts';
+import type { GuardOptions } from '../../../../src/auth/elysia.ts';
 import { type Cell, isImpossible, unusual } from './cells.ts';
 import { compare, expectationOf } from './expect.ts';
 import { observeGuarded, type Tokens } from './observe.ts';

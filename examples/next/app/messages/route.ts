@@ -3,7 +3,7 @@ import { getGuard } from '../../guard';
 // Each route checks the token too, because the proxy may not match its path. If there are two Authorization headers,
 // Next.js passes on only the first.
 export async function GET(request: Request): Promise<Response> {
-  const result = await getGuard().check(request, { scope: 'read:reports' });
+  const result = await getGuard().check(request, { scope: 'read:messages' });
   if (result instanceof Response) return result;
   return Response.json({ hello: result.claims.sub });
 }
