@@ -141,7 +141,10 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * first success, retries start after 1, 2, 4, … seconds, up to this time. Defaults to 30.
    */
   readonly jwksCooldownSeconds: number;
-  /** Time limit of a fetch with its body, and of `isRevoked`, `introspect` and `issuer`: 1 to 60. Defaults to 5. */
+  /**
+   * Time limit of a fetch with its body, and of `isRevoked`, `introspect`, `issuer` and `replayStore`: 1 to 60. Defaults
+   * to 5.
+   */
   readonly jwksTimeoutSeconds: number;
   /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
   readonly clockToleranceSeconds: number;
@@ -187,7 +190,10 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * is rejected; handlers get the claims merged with the schema's output.
    */
   readonly claims?: Schema | undefined;
-  /** Stores which proofs were used. Defaults to the memory of this process. Several processes must share a store. */
+  /**
+   * Stores which proofs were used. Several processes must share a store. If it throws or takes longer than
+   * `jwksTimeoutSeconds`, the client gets a 503. Defaults to the memory of this process.
+   */
   readonly replayStore?: ReplayStore | undefined;
   /**
    * Called with the claims of every request, cached tokens included. Any result but `false` rejects the request. If it
@@ -687,21 +693,26 @@ export type ClientCertificate = (request: GuardRequest) => Certificate | undefin
 export interface ReplayStore {
   /**
    * Marks `key` as used for `lifetimeMs`. Returns true for the first caller, and false for all others until that time
-   * has passed. Throws, or rejects its promise, if it is unknown whether the key was used. Must have its own time
-   * limit, because the request waits.
+   * has passed. Throws, or rejects its promise, if it is unknown whether the key was used. If it takes longer than
+   * `jwksTimeoutSeconds`, which aborts `signal`, the client gets a 503.
    * @param key at most 64 characters of base64url
    * @param lifetimeMs a whole number from 30000 to 630000
    * @param issuedAtMs when the proof was created, in milliseconds since 1970: a store must throw for a proof that is
    * older than its data, because it may have been used before
    */
-  markUsed(key: string, lifetimeMs: number, issuedAtMs: number): boolean | Promise<boolean>;
+  markUsed(
+    key: string,
+    lifetimeMs: number,
+    issuedAtMs: number,
+    given: { readonly signal: AbortSignal },
+  ): boolean | Promise<boolean>;
 }
 
 /** Whether the replay store, which may be one of the application, can tell if a proof was used. */
 export type ReplayStoreEvent =
   | {
       readonly type: 'failed';
-      /** What `markUsed` threw: its `code` or name, or for the default store a sentence. */
+      /** What `markUsed` threw: its `code` or name, `TimeoutError` for silence, or for the default store a sentence. */
       readonly cause: string;
     }
   /** `failures` counts the requests that got a 503. */

@@ -3,6 +3,8 @@ import type { CheckBinding } from '../../src/auth/proof/binding.ts';
 import { defaultProofAlgorithms } from '../../src/auth/proof/proof-key.ts';
 import { Refusal } from '../../src/auth/refusals.ts';
 import type { RefusalReason } from '../../src/auth/types.ts';
+import { systemClock } from '../../src/auth/values/clock.ts';
+import { createTimeLimit } from '../../src/auth/values/time-limit.ts';
 import { assemble } from '../../src/probe/forge/forge.ts';
 import { signingKey } from './keys.ts';
 import { nowSeconds as now, type TokenOverrides } from './mint.ts';
@@ -51,6 +53,7 @@ export const anyProof = {
   dpopProofMaxAgeSeconds: 60,
   dpopNonceSecret: undefined,
   now: Date.now,
+  withinLimit: createTimeLimit(systemClock, 5000),
 };
 
 /** Returns the header and the claims of a proof that is accepted once. */

@@ -41,7 +41,7 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
   const { onAccepted } = options;
   const readCredentials = createCredentialsReader(options.dpop);
   const share = createSharing(options.dpop);
-  const checkBinding = createBindingCheck({ ...options, now });
+  const checkBinding = createBindingCheck({ ...options, withinLimit: parts.withinLimit, now });
   const applySchema = createClaimsReader(options.claims);
   const checkRevocation = createRevocationCheck(options, parts.withinLimit);
 

@@ -1,9 +1,9 @@
 import { Refusal, refuse } from '../refusals.ts';
-import type { CheckedOptions, ReplayStore } from '../types.ts';
+import type { CheckedOptions } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { promised } from '../values/promises.ts';
 import { pathOf } from '../values/text.ts';
+import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { checkProof, type GoodProof, isCurrent } from './check-proof.ts';
 import { createNonces } from './nonces.ts';
 import { type Presentation, shareAccepted, useOnce } from './presentation.ts';
@@ -24,14 +24,14 @@ export interface VerifiedProof {
 
 export type ProofVerifierOptions = Pick<TimeAndRandom, 'now'> &
   Pick<CheckedOptions, 'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret' | 'publicUrl' | 'replayStore'> &
-  Partial<Pick<CheckedOptions, 'onReplayStoreEvent'>>;
+  Partial<Pick<CheckedOptions, 'onReplayStoreEvent'>> & { readonly withinLimit: WithinLimit };
 
 /**
  * Returns a function that verifies DPoP proofs (RFC 9449 §4.3), each of which can be used once. It does NOT check the
  * token. The work for one proof is bounded, and only a valid proof signed with the right key reaches the store.
  */
 export function createProofVerifier(options: ProofVerifierOptions) {
-  const { publicUrl = '', replayStore = sharedMemoryStore(), now } = options;
+  const { publicUrl = '', replayStore = sharedMemoryStore(), withinLimit, now } = options;
   const { dpopAlgorithms: algorithms, dpopNonceSecret: secrets, dpopProofMaxAgeSeconds: windowSeconds } = options;
   const nonces = secrets && createNonces(secrets, now);
   // RFC 9449 §4.3: `iat` or the time of the nonce is recent. With a nonce, the clock of the client may be wrong.
@@ -68,9 +68,10 @@ export function createProofVerifier(options: ProofVerifierOptions) {
   }
 
   /** A store of the application may return anything. */
-  async function mark(...marked: Parameters<ReplayStore['markUsed']>): Promise<Refusal | undefined> {
+  async function mark(key: string, lifetimeMs: number, issuedAtMs: number): Promise<Refusal | undefined> {
+    const limited = new Limited();
     try {
-      const isFirst = await promised(replayStore.markUsed(...marked));
+      const isFirst = await withinLimit(limited, replayStore.markUsed(key, lifetimeMs, issuedAtMs, limited));
       if (typeof isFirst !== 'boolean') throw new TypeError('markUsed must return a boolean');
       watch();
       return isFirst ? undefined : refuse('proof_replayed');

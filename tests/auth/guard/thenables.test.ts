@@ -107,7 +107,7 @@ const hooks: Readonly<Record<string, Hook>> = {
   markUsed: {
     accepts: true,
     rejects: false,
-    outcomes: [undefined, 'proof_replayed', 'replay_unknown'],
+    outcomes: [undefined, 'proof_replayed', 'replay_unknown', 'replay_unknown'],
     decide: optionHook((markUsed) => ({ ...dpop, replayStore: { markUsed } }), withProof),
   },
   claims: {

@@ -36,7 +36,7 @@ describe('the option dpopNonceSecret', () => {
   const options = { dpop: 'on', publicUrl: 'https://api.example.test', dpopNonceSecret: secret } as const;
   let nowMs = Date.now();
   const used: unknown[] = [];
-  const replayStore = { markUsed: (...use: readonly unknown[]) => used.push(use.slice(1)) > 0 };
+  const replayStore = { markUsed: (...use: readonly unknown[]) => used.push(use.slice(1, 3)) > 0 };
   const check = createChecker(options, { now: () => nowMs });
   const token = tokenOf({ claims: { cnf: bound } });
   const send = (nonce?: string, claims = {}) =>
