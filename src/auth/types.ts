@@ -583,7 +583,10 @@ export interface MetadataMembers extends ResourceMembers {
 
 /** The state of a guard's keys and token cache: enough for a readiness probe and for metrics. */
 export interface GuardState {
-  /** In the order of the option `issuer`. If that is a function, those that are kept, the last used one first. */
+  /**
+   * In the order of the option `issuer`. If that is a function, those that are kept: first the one whose token was
+   * verified last.
+   */
   readonly issuers: readonly KeySetState[];
   /** Number of tokens that were found in the cache since the start. */
   readonly cacheHits: number;

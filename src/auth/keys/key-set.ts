@@ -20,7 +20,7 @@ import { Refreshing, type RefreshOptions } from './refreshing.ts';
  * refreshing.ts, where in discovery.ts, and which can be used in jwk-set.ts.
  */
 
-/** A key that verifies tokens of one algorithm. Check {@link KeySet.isCurrent} before trusting what it has verified. */
+/** A key that verifies tokens of one algorithm. Check {@link KeySet.use} before trusting what it has verified. */
 export type VerificationKey = Readonly<ImportedKey>;
 
 export type FoundKeys = readonly VerificationKey[] | Refusal;
@@ -55,8 +55,13 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
     return this.#keys.has(kid) || !canChange ? this.#lookUp(kid) : this.#fetchAndLookUp(kid);
   }
 
-  /** Whether a key is still trusted: it has not left the set, and the set has not expired. */
+  /** Whether a key is still trusted: it has not left the set, and the set has not expired. Nothing else happens. */
   isCurrent(key: VerificationKey): boolean {
+    return key.isCurrent && !this.hasExpired;
+  }
+
+  /** Returns whether a key is still trusted, for a request. Fetches what is due. */
+  use(key: VerificationKey): boolean {
     this.checkAge();
     return key.isCurrent;
   }

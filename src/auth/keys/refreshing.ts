@@ -80,10 +80,14 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     return this.#nextReload;
   }
 
+  protected get hasExpired(): boolean {
+    return this.options.clock.now() >= this.#expiresAt;
+  }
+
   /** @param mayFetch whether it fetches what is due; after `stop`, only for a lookup */
   protected checkAge(mayFetch = true): void {
     const now = this.options.clock.now();
-    if (now >= this.#expiresAt) {
+    if (this.hasExpired) {
       this.#expiresAt = Number.POSITIVE_INFINITY;
       this.expire();
     }

@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import type { KeySetState } from '../types.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
-import { RecentMap } from '../values/recent-map.ts';
+import { KeptIssuers } from './kept-issuers.ts';
 import { type AnswerTimes, type FoundIssuer, KnownIssuer, type ReadIssuer } from './known-issuer.ts';
 import { type Answer, maxQuestions, type QuestionOptions, Questions } from './questions.ts';
 import { RefusedIssuers } from './refused-issuers.ts';
@@ -9,11 +9,10 @@ import type { Trust } from './trust.ts';
 
 /*
  * Issuers that a function of the application finds: when it is asked about an `iss`, and what is kept of its answers.
- * What it may return is decided in guard/found-issuer.ts. Every `iss` is unverified here.
+ * What it may return is decided in guard/found-issuer.ts, and which issuers are kept in kept-issuers.ts. Every `iss` is
+ * unverified here.
  */
 
-/** Issuers with their keys. The one that was used least recently leaves first. */
-const maxKnown = 1000;
 /** How long an issuer is not asked about again after a failure, or while too many others are. */
 const retryMs = 2000;
 
@@ -28,7 +27,11 @@ type TrustOrRefusal = Trust | Refusal;
 /** The issuers that a function of the application knows. It has the methods of a guard's keys, for those it keeps. */
 export class IssuerFinder {
   readonly #options: IssuerFinderOptions;
-  readonly #known = new RecentMap<KnownIssuer>(maxKnown);
+  readonly #known = new KeptIssuers<KnownIssuer>((iss, issuer) => {
+    issuer.leave();
+    const until = issuer.askedAt + this.#options.jwksCooldownSeconds * 1000;
+    this.#displaced.set(iss, { reason: 'issuer_unavailable', until });
+  });
   readonly #refused = new RefusedIssuers();
   /** Apart from the others, so that invented names end no cooldown. */
   readonly #displaced = new RefusedIssuers();
@@ -43,18 +46,13 @@ export class IssuerFinder {
     const once = { everyMs: options.jwksMaxAgeSeconds * 1000, now: () => options.clock.now() };
     const consequence = 'Requests get a 503, unless an earlier result is kept';
     this.#warn = createFaultWarning('look up an issuer', 'the function issuer', consequence, once);
-    this.#known.onEvict = (iss, issuer) => {
-      issuer.leave();
-      const until = issuer.askedAt + options.jwksCooldownSeconds * 1000;
-      this.#displaced.set(iss, { reason: 'issuer_unavailable', until });
-    };
   }
 
   /** Returns what tokens of this issuer are verified with: at once if known, otherwise after a question for all. */
   find(iss: unknown): TrustOrRefusal | Promise<TrustOrRefusal> {
     const { isIssuer, clock } = this.#options;
     if (!isIssuer(iss)) return refuse('issuer_mismatch');
-    const issuer = this.#known.get(iss);
+    const issuer = this.#known.name(iss);
     const now = clock.now();
     if (!issuer) return this.#refused.find(iss, now) ?? this.#displaced.find(iss, now) ?? this.#askOnce(iss);
     issuer.usedAt = now;
@@ -100,7 +98,7 @@ export class IssuerFinder {
     await Promise.all(all.map((iss) => this.#known.peek(iss)?.found.keys.reload()));
   }
 
-  /** The issuer that was used last comes first. */
+  /** The issuer whose token was verified last comes first. */
   state(): readonly KeySetState[] {
     return [...this.#known].flatMap(([, issuer]) => issuer.state());
   }
@@ -142,8 +140,8 @@ export class IssuerFinder {
     const { clock } = this.#options;
     let issuer = this.#known.peek(iss);
     if (issuer?.found !== found) {
-      this.#forget(iss);
-      issuer = new KnownIssuer(found, this.#options, (each) => this.#isCurrent(iss, each));
+      this.#known.peek(iss)?.leave();
+      issuer = new KnownIssuer(found, this.#options, (each) => this.#use(iss, each));
       if (this.#isStopped) found.keys.stop();
       issuer.usedAt = clock.now();
       this.#known.set(iss, issuer);
@@ -153,9 +151,10 @@ export class IssuerFinder {
     return issuer.trust;
   }
 
-  /** Whether tokens that were verified earlier can still be trusted. That counts as a use. */
-  #isCurrent(iss: string, issuer: KnownIssuer): boolean {
-    if (this.#known.get(iss) !== issuer) return false;
+  /** A token of an issuer was verified, now or earlier. Returns whether it can still be trusted. */
+  #use(iss: string, issuer: KnownIssuer): boolean {
+    if (this.#known.peek(iss) !== issuer) return false;
+    this.#known.verify(iss);
     issuer.usedAt = this.#options.clock.now();
     // Stryker disable next-line ConditionalExpression: speed only, find() says the same
     return issuer.usedAt < issuer.askAgainAt || this.find(iss) === issuer.trust;

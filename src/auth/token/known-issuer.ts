@@ -32,7 +32,7 @@ const uncertain = () => new FetchError('network', { cause: 'issuer_unavailable' 
 
 export class KnownIssuer {
   readonly found: FoundIssuer;
-  /** Its keys are current only while `isCurrent` says so. */
+  /** Its keys are trusted only while `use` says so. */
   readonly trust: Trust;
   readonly #times: AnswerTimes;
   /** Cancels the timer for the next question. */
@@ -47,8 +47,8 @@ export class KnownIssuer {
   #isUncertain = false;
   #hasLeft = false;
 
-  /** @param isCurrent whether tokens that were verified earlier can still be trusted */
-  constructor(found: FoundIssuer, times: AnswerTimes, isCurrent: (issuer: KnownIssuer) => boolean) {
+  /** @param use called with each use of a token that was verified: whether it can still be trusted */
+  constructor(found: FoundIssuer, times: AnswerTimes, use: (issuer: KnownIssuer) => boolean) {
     const { rules, keys } = found.trust;
     this.found = found;
     this.#times = times;
@@ -57,10 +57,9 @@ export class KnownIssuer {
       keys: {
         // While a request waits for keys, the issuer may have left, or its last answer expired.
         find: (kid) =>
-          whenSettled(keys.find(kid), (keysFound) =>
-            this.#hasLeft || this.hasExpired(times.clock.now()) ? refuse('issuer_unavailable') : keysFound,
-          ),
-        isCurrent: (key) => isCurrent(this) && keys.isCurrent(key),
+          whenSettled(keys.find(kid), (keysFound) => (this.#isTrusted() ? keysFound : refuse('issuer_unavailable'))),
+        isCurrent: (key) => this.#isTrusted() && keys.isCurrent(key),
+        use: (key) => use(this) && keys.use(key),
       },
     };
   }
@@ -89,6 +88,10 @@ export class KnownIssuer {
   /** Its last answer counts no longer, as its keys would not either. */
   hasExpired(now: number): boolean {
     return now >= this.#keptUntil;
+  }
+
+  #isTrusted(): boolean {
+    return !this.#hasLeft && !this.hasExpired(this.#times.clock.now());
   }
 
   /** No request has named it for longer than the time between two fetches of its keys, so that leaving causes none. */

@@ -11,7 +11,7 @@ import type { ClaimRules } from './claims.ts';
 
 /** What tokens of one issuer are verified with. */
 export interface Trust {
-  readonly keys: Pick<KeySet, 'find' | 'isCurrent'>;
+  readonly keys: Pick<KeySet, 'find' | 'isCurrent' | 'use'>;
   readonly rules: ClaimRules & Pick<CheckedOptions, 'algorithms' | 'scopeClaim' | 'introspect'>;
 }
 

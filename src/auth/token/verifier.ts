@@ -42,6 +42,8 @@ interface CachedToken extends VerifiedToken {
 }
 
 const isTrusted = ({ key, keys }: CachedToken) => key === undefined || keys?.isCurrent(key) === true;
+/** The same for a request, which counts as a use of the issuer. */
+const useTrusted = ({ key, keys }: CachedToken) => key === undefined || keys?.use(key) === true;
 
 /**
  * Returns a verifier of access tokens in JWT form. It verifies the signature with a key of the issuer, then the claims.
@@ -80,6 +82,10 @@ export function createVerifier(options: VerifierOptions) {
       if (claims instanceof Refusal) return claims;
       if (!isKeyFor(claims, rules.issuer, key.issuer)) continue;
       const entry: CachedToken = { claims, key, keys };
+      // It may have left the key set while its signature was verified. Only now is it known that the issuer is named by
+      // a token of its own.
+      keys.use(key);
+      if (!key.isCurrent) return refuse('key_unknown');
       cache?.set(token, entry);
       return entry;
     }
@@ -93,7 +99,7 @@ export function createVerifier(options: VerifierOptions) {
      */
     verify(token: string, earlier?: VerifiedToken): Verification | Promise<Verification> {
       const cached = (earlier as CachedToken | undefined) ?? cache?.get(token);
-      if (cached !== undefined && isTrusted(cached)) {
+      if (cached !== undefined && useTrusted(cached)) {
         if (earlier === undefined) cacheHits += 1;
         return timeOf(cached) ?? cached;
       }

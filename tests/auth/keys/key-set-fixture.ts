@@ -66,7 +66,12 @@ export function setUp(options: Partial<KeySetOptions> = {}) {
     if (found instanceof Refusal) throw found;
     return found;
   };
-  const areCurrent = (keys: readonly VerificationKey[]) => keys.map((key) => keySet.isCurrent(key));
+  const areCurrent = (keys: readonly VerificationKey[]) =>
+    keys.map((key) => {
+      const isCurrent = keySet.isCurrent(key);
+      if (keySet.use(key) !== isCurrent) throw new Error('isCurrent() and use() say different things');
+      return isCurrent;
+    });
   return { keySet, clock, events, fetches, published, settle, advance, start, find, areCurrent };
 }
 

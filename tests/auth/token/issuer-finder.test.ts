@@ -3,14 +3,23 @@ import { explainToken } from '../../../src/auth/explain.ts';
 import { createGuard, type FindIssuer, type GuardOptions, type IssuerOptions } from '../../../src/auth/index.ts';
 import { createChecker } from '../../support/checked.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
-import { publish, rsaKey } from '../../support/keys.ts';
-import { AUDIENCE, mintToken, signingKeys, type TokenOverrides } from '../../support/mint.ts';
+import { publish, rsaKey, signingKey } from '../../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID, signingKeys, type TokenOverrides } from '../../support/mint.ts';
 
 const a = 'https://a.example.test/';
 const b = 'https://b.example.test/';
 const keys = { keys: signingKeys() };
 const tokenFrom = (iss: unknown, overrides: TokenOverrides = {}) =>
   mintToken(String(iss), { ...overrides, claims: { iss, ...overrides.claims } });
+
+const elliptic = { keys: [publish(signingKey('ES256', SIGNING_KID), SIGNING_KID)] };
+const signed = (iss: string) => tokenFrom(iss, { signedAs: 'ES256', header: { alg: 'ES256' } });
+const partsOf = { RS256: tokenFrom(a).split('.'), ES256: signed(a).split('.') };
+/** Returns a token of this name that its issuer has not signed. */
+function forged(iss: string, algorithm: keyof typeof partsOf = 'RS256'): string {
+  const [header, , signature] = partsOf[algorithm];
+  return `${header}.${Buffer.from(JSON.stringify({ iss })).toString('base64url')}.${signature}`;
+}
 
 type Find = (iss: string, given: { readonly signal: AbortSignal }) => unknown;
 
@@ -387,7 +396,8 @@ describe('a function as issuer', () => {
     tenants.set(`${b}new/`, {});
     expect(await reasonFor(`${b}new/`)).toBe('issuer_mismatch');
     const { issuers } = await core.reload(`${b}new/`);
-    expect(issuers[0]).toMatchObject({ issuer: `${b}new/`, keys: 1, lastFailure: undefined });
+    const reloaded = issuers.find(({ issuer }) => issuer === `${b}new/`);
+    expect(reloaded).toMatchObject({ keys: 1, lastFailure: undefined });
     expect([asked.slice(before[0]), fetched.slice(before[1])]).toEqual([
       [`${b}new/`],
       [`${b}new/.well-known/jwks.json`],
@@ -491,17 +501,14 @@ describe('a function as issuer', () => {
     const { clock, asked, fetched, fake, check } = setUp();
     fake.by = (iss) => ({ issuer: iss });
     const names = Array.from({ length: 1001 }, (_, index) => `${b}${index}/`);
-    const [header, , signature] = tokenFrom(a).split('.');
-    const forged = names.map(
-      (iss) => `${header}.${Buffer.from(JSON.stringify({ iss })).toString('base64url')}.${signature}`,
-    );
+    const tokens = names.map((iss) => forged(iss));
     for (const ms of [0, 0, 29_999]) {
       clock.pause(ms);
-      for (const token of forged) await check(token);
+      for (const token of tokens) await check(token);
     }
     expect([asked.length, fetched.length]).toEqual([1001, 1001]);
     clock.pause(1);
-    for (const token of forged) await check(token);
+    for (const token of tokens) await check(token);
     expect(asked.length).toBeGreaterThan(1001);
     expect(asked.length).toBeLessThanOrEqual(2002);
   });
@@ -610,22 +617,59 @@ describe('a function as issuer', () => {
     expect((await check(token)).reason).toBe('audience_mismatch');
   });
 
-  test('has 1,000 issuers kept, those used last, each with its keys and timers', async () => {
-    const { clock, core, asked, check, reasonFor, fake } = setUp();
-    fake.by = (iss) => ({ issuer: iss });
-    const first = tokenFrom(a);
-    await check(first);
-    const timers = clock.waiting;
-    for (let index = 1; index < 1000; index += 1) await reasonFor(`${b}${index}`, { header: { kid: 'none' } });
-    // A cached token counts as a use.
-    await check(first);
-    await reasonFor(b);
-    const kept = new Set(core.state().issuers.map(({ issuer }) => issuer));
-    expect([kept.size, kept.has(a), kept.has(`${b}1`), clock.waiting]).toEqual([1000, true, false, 1000 * timers]);
-    // It was displaced, but keeps its cooldown.
-    expect([await reasonFor(`${b}1`), asked.length]).toEqual(['issuer_unavailable', 1001]);
-    await core.reload(`${b}1`);
-    expect([asked.length, await reasonFor(`${b}1`)]).toEqual([1002, 'keys_unavailable']);
+  test('keeps 900 issuers whose tokens were verified, however many others and whichever strangers name', async () => {
+    const { clock, core, asked, check, fake } = setUp({ tokenCacheSize: 450, algorithms: ['ES256'] });
+    fake.by = (iss) => ({ issuer: iss, keys: elliptic });
+    const [oldest = '', ...others] = Array.from({ length: 900 }, (_, index) => `${a}${index}`);
+    const tokens = new Map([oldest, ...others].map((iss) => [iss, signed(iss)]));
+    const outcomes = async () => {
+      const seen = new Set<string>();
+      for (const token of tokens.values()) seen.add((await check(token)).reason ?? 'accepted');
+      return [...seen];
+    };
+    expect(await outcomes()).toEqual(['accepted']);
+    const timers = clock.waiting / 900;
+    for (let index = 0; index < 1500; index += 1) await check(forged(`${b}${index}`, 'ES256'));
+    expect(core.state().issuers.length).toBe(1000);
+    expect(clock.waiting).toBe(1000 * timers);
+    asked.length = 0;
+    expect(await outcomes()).toEqual(['accepted']);
+    expect(asked).toEqual([]);
+    // To name an issuer is no use of it: the one whose token was verified longest ago still makes room.
+    for (const iss of others.slice(0, 450)) await check(tokens.get(iss) as string);
+    for (let turn = 0; turn < 2; turn += 1) await check(forged(oldest, 'ES256'));
+    expect((await check(signed(b))).reason).toBeUndefined();
+    const kept = core.state().issuers.map(({ issuer }) => issuer);
+    expect([kept[0], kept.indexOf(oldest) >= 900, kept.length]).toEqual([b, true, 1000]);
+    // It has one of the other places, where a token brings it back without a question.
+    asked.length = 0;
+    expect([(await check(tokens.get(oldest) as string)).reason, asked]).toEqual([undefined, []]);
+  });
+
+  test('has names of strangers turn over 100 places: one that was displaced keeps its cooldown', async () => {
+    const { core, asked, check, fake, reasonFor } = setUp();
+    fake.by = (iss) => ({ issuer: iss, keys });
+    for (let index = 0; index <= 100; index += 1) await check(forged(`${b}${index}`));
+    const kept = core.state().issuers.map(({ issuer }) => issuer);
+    expect([kept.length, kept.includes(`${b}0`), kept.includes(`${b}1`)]).toEqual([100, false, true]);
+    expect([await reasonFor(`${b}0`), asked.length]).toEqual(['issuer_unavailable', 101]);
+    await core.reload(`${b}0`);
+    expect([asked.length, await reasonFor(`${b}0`)]).toEqual([102, undefined]);
+  });
+
+  test('is not asked for ever about an issuer whose token is the oldest of the cache', async () => {
+    const { clock, asked, tenants, guarding } = setUp({ tokenCacheSize: 1, jwksMaxStaleSeconds: 600 });
+    tenants.set(b, { keys });
+    const check = createChecker(guarding, { clock, random: () => 0.9 });
+    await check(tokenFrom(a));
+    // The full cache looks at that token for each new one, which it does not admit.
+    for (let minute = 0; minute <= 10; minute += 1) {
+      await check(tokenFrom(b, { claims: { jti: String(minute) } }));
+      clock.advance(60_000);
+      await settle();
+    }
+    expect(check.core.state().issuers.map(({ issuer }) => issuer)).toEqual([b]);
+    expect(asked.filter((iss) => iss === a)).toEqual([a]);
   });
 
   test('names no issuer in the metadata but authorizationServers, and needs no audience of the guard', async () => {

@@ -214,7 +214,7 @@ test('createVerifier() treats a defective key set or an unsuitable key neither a
   const { privateKey } = await generateKeyPair('RS256');
   const key = { algorithm: 'RS256', identity: 'private', cryptoKey: privateKey, isCurrent: true } as const;
   for (const find of [() => Promise.reject(new TypeError('a defect')), () => [key]]) {
-    const keySets = new Map([[ISSUER, { find, isCurrent: () => true }]]);
+    const keySets = new Map([[ISSUER, { find, isCurrent: () => true, use: () => true }]]);
     const options = checkOptions(offline());
     const trusts = createTrusts(new Map([[ISSUER, options]]), keySets);
     const environment = { withinLimit: createTimeLimit(createFrozenClock(), 1), now: Date.now, random: Math.random };
