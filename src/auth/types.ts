@@ -142,8 +142,8 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly jwksCooldownSeconds: number;
   /**
-   * Time limit of a fetch with its body, and of `isRevoked`, `introspect`, `issuer` and `replayStore`: 1 to 60. Defaults
-   * to 5.
+   * Time limit of a fetch with its body, and of `isRevoked`, `introspect`, `issuer` and `replayStore`: 1 to 60.
+   * Defaults to 5.
    */
   readonly jwksTimeoutSeconds: number;
   /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */

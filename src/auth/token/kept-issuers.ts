@@ -1,8 +1,8 @@
 import { RecentMap } from '../values/recent-map.ts';
 
 /*
- * Which issuers are kept if there are more than places for them. Names come from unverified tokens: they take turns in a
- * few places, and never displace an issuer of which a token was verified.
+ * Which issuers are kept if there are more than places for them. Names come from unverified tokens: they take turns in
+ * a few places, and never displace an issuer of which a token was verified.
  */
 
 /** Places for issuers whose tokens were verified. The one whose token was verified longest ago leaves first. */
