@@ -36,6 +36,22 @@ interface Published {
   readonly encryption_key?: boolean;
 }
 
+/** The other tokens that an issuer gives out, and what pages call them. */
+const otherNames = {
+  idToken: 'An ID token',
+  idTokenOfApi: 'An ID token whose client is the API',
+  anotherClient: 'From another client of the issuer',
+  withoutScope: 'Without a scope',
+  forIssuer: 'For the issuer itself',
+};
+export type OtherKind = keyof typeof otherNames;
+
+/** What another kind of token is like, and what to do about it if the settings of the page accept it. */
+interface Other {
+  readonly note?: string;
+  readonly claims?: Members;
+}
+
 /** What a file in `tests/docs/issuers` has. */
 export interface Issuer {
   readonly slug: string;
@@ -43,6 +59,8 @@ export interface Issuer {
   readonly settings: Settings;
   readonly published: readonly Published[];
   readonly tokens: readonly IssuerToken[];
+  /** Those that a row's settings accept have a note; null stands for those that the issuer cannot make. */
+  readonly others?: Readonly<Partial<Record<OtherKind, Other | null>>>;
 }
 
 const root = join(import.meta.dir, '..');
@@ -94,7 +112,7 @@ const responseTo = ({ rejected, withoutScope }: IssuerToken) => {
 const settingsOf = ({ settings = {} }: IssuerToken) =>
   Object.entries(settings).map(([name, value]) => (value ? `\`${name}=${value}\`` : `no \`${name}\``));
 
-function tokenTable({ tokens }: Issuer): string {
+function tokenTable({ tokens, others = {} }: Issuer): string {
   const isVaried = tokens.some(({ settings }) => settings);
   const row = (token: IssuerToken) => [
     token.name,
@@ -103,7 +121,12 @@ function tokenTable({ tokens }: Issuer): string {
     ...(isVaried ? [settingsOf(token).join('<br>')] : []),
   ];
   const head = ['Token', 'Response', 'Why, or what to do', ...(isVaried ? ['Other settings'] : [])];
-  return table([head, ...tokens.map(row)]);
+  const accepted = Object.entries(others).flatMap(([kind, other]) => {
+    const response = kind === 'anotherClient' ? '200' : '200, or 403 if the route requires a scope';
+    const cells = [otherNames[kind as OtherKind], response, other?.note ?? '', ...(isVaried ? [''] : [])];
+    return other?.note === undefined ? [] : [cells];
+  });
+  return table([head, ...tokens.map(row), ...accepted]);
 }
 
 const indexTable = () =>

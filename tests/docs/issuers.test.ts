@@ -6,6 +6,7 @@ import { publish, rsaKey, signingKey } from '../support/keys.ts';
 import { bearer, mintToken, SCOPE } from '../support/mint.ts';
 import { bound, proven } from '../support/proof.ts';
 import { readText, root } from '../support/repository.ts';
+import { otherTokens, type Signed } from './other-tokens.ts';
 
 /** Returns the token with a real signature. */
 function textOf(token: IssuerToken): string {
@@ -58,6 +59,58 @@ describe.each(issuers)('$name', (issuer) => {
     }
     expect(reasons).toEqual(expected);
   });
+});
+
+/** Returns why a guard with these settings rejects a token whose key its issuer publishes, or undefined. */
+async function reasonFor(settings: Readonly<Record<string, string>>, { header, claims }: Omit<Signed, 'name'>) {
+  let reason: string | undefined;
+  const { ISSUER = '', JWKS_URI: _, ...others } = settings;
+  const { kid = 'a key', alg } = header;
+  const key = publish(signingKey(alg, 'issuer'), String(kid));
+  const issuer = { issuer: ISSUER, keys: { keys: [key] } };
+  const options = optionsFromEnvironment({ ...others, ISSUER: 'https://issuer.invalid/' });
+  const onRefused = (_request: object, refused: string) => {
+    reason = refused;
+  };
+  const headers = bearer(textOf({ name: '', header: { kid, ...header }, claims }));
+  await createGuard({ ...options, issuer: [issuer], onRefused }).check(
+    new Request('https://api.example.com/', { headers }),
+  );
+  return reason;
+}
+
+test.each(issuers)('$name: each other token is rejected, or its page says so', async (issuer) => {
+  const accepted = new Set<string>();
+  for (const token of issuer.tokens) {
+    const settings = { ...issuer.settings, ...token.settings };
+    if (token.text !== undefined || token.rejected || settings.DPOP) continue;
+    expect(await reasonFor(settings, token)).toBeUndefined();
+    for (const { kind, ...other } of otherTokens(issuer, token, settings)) {
+      const reason = await reasonFor(settings, other);
+      if (reason === undefined) accepted.add(kind);
+      else
+        expect(reason, kind).toMatch(
+          /^(?:audience|required_claim)_mismatch$|^(?:type_unsupported|scope_insufficient)$/,
+        );
+    }
+  }
+  if (issuer.tokens.some(({ withoutScope }) => withoutScope)) accepted.delete('withoutScope');
+  const noted = Object.entries(issuer.others ?? {}).filter(([, other]) => other?.note !== undefined);
+  expect([...accepted].toSorted()).toEqual(noted.map(([kind]) => kind).toSorted());
+});
+
+const restricted = issuers.flatMap((issuer) => {
+  const [, name] = /`REQUIRED_CLAIMS=(\w+)=/.exec(issuer.others?.anotherClient?.note ?? '') ?? [];
+  return name === undefined ? [] : [[issuer.name, name, issuer] as const];
+});
+test.each(restricted)('%s: %s tells its clients apart', async (_, name, issuer) => {
+  const named = issuer.tokens.filter((token) => token.text === undefined && !token.rejected && name in token.claims);
+  const [token] = named as Signed[];
+  if (token === undefined) throw new Error(`No token has ${name}`);
+  const settings = { ...issuer.settings, ...token.settings, REQUIRED_CLAIMS: `${name}=${token.claims[name]}` };
+  const stranger = otherTokens(issuer, token, settings).find(({ kind }) => kind === 'anotherClient');
+  expect(await reasonFor(settings, token)).toBeUndefined();
+  expect(await reasonFor(settings, stranger ?? token)).toBeDefined();
 });
 
 /** Issuers whose keys no document names, so that explain cannot tell where they are. */
