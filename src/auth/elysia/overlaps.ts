@@ -28,9 +28,27 @@ const isUnknownToBun = /[*%]|[^/]:/;
 
 /** Returns the paths of a route without optional parameters, their names, the last slash and forms of encoding. */
 function spellingsOf(path: string): readonly string[] {
+  const all = [...withoutOptional(path), ...pathsOfBun(path)].map((each) => new URL(`http://localhost${each}`).pathname);
+  return [...new Set(all.map((each) => each.replaceAll(/:[^/]+/g, ':').replace(/\/$/, '')))];
+}
+
+function withoutOptional(path: string): readonly string[] {
   const [optional] = /\/:[^/]+\?(?=\/|$)/.exec(path) ?? [];
-  if (optional) return ['', optional.slice(0, -1)].flatMap((kept) => spellingsOf(path.replace(optional, () => kept)));
-  return [new URL(`http://localhost${path}`).pathname.replaceAll(/:[^/]+/g, ':').replace(/\/$/, '')];
+  if (!optional) return [path];
+  return ['', optional.slice(0, -1)].flatMap((kept) => withoutOptional(path.replace(optional, () => kept)));
+}
+
+/**
+ * Returns the paths that Elysia gives Bun. Of a route with an optional parameter, they are also its beginnings: `/a` and
+ * `/a/:id` of `/a/:id?/b`, and `/a` of `/a/:id/b/:c?`.
+ */
+function pathsOfBun(path: string): readonly string[] {
+  const found = /\/(:.+?)\?(?=\/|$)/.exec(path);
+  if (!found) return [path];
+  const [optional, parameter] = found;
+  const head = path.slice(0, found.index);
+  const tails = ['', ...pathsOfBun(path.slice(found.index + optional.length))];
+  return tails.flatMap((tail) => [head + tail, `${head}/${parameter}${tail}`]);
 }
 
 /** Returns above 0 if the first path is more specific, below 0 if the second is, undefined if no request has both. */
