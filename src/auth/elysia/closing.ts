@@ -12,14 +12,19 @@ export function rememberFailure<Failure>(error: Failure): Failure {
   return error;
 }
 
-/** Closes an instance, and throws an error that says why. */
-export function refuseToServe(instance: Instance, reason: string): never {
-  throw close(instance, rememberFailure(new Error(`Cannot guard routes: ${reason}`)));
+/** Closes an instance, and returns an error that says why. */
+export function closeBecause(instance: Instance, reason: string): Error {
+  return close(instance, rememberFailure(new Error(`Cannot guard routes: ${reason}`)));
 }
 
-/** Closes an instance that uses a closed one. */
+/** Closes an instance, and throws an error that says why. */
+export function refuseToServe(instance: Instance, reason: string): never {
+  throw closeBecause(instance, reason);
+}
+
+/** Closes an instance that uses a closed one, or is closed and uses another. */
 export function refuseClosed(instance: Instance, plugin: Instance): void {
-  if (closed.has(plugin)) throw close(instance, closed.get(plugin));
+  for (const each of [plugin, instance]) if (closed.has(each)) throw close(instance, closed.get(each));
 }
 
 /** Closes an instance because a plugin that it waited for failed with an error of the guard. */
@@ -29,11 +34,11 @@ export function closeAfter(instance: Instance, error: unknown): never {
 
 const internalError = (): Response => new Response('Internal error', { status: 500 });
 
-/** Makes an instance serve nothing, and fail with this error when a route is added. Returns the error. */
+/** Makes an instance serve nothing. Adding a route, and `listen`, throw this error. Returns the error. */
 export function close<Failure>(instance: Instance, error: Failure): Failure {
   closed.set(instance, error);
   const { event, router } = instance;
-  instance.add = () => {
+  instance.add = instance.listen = () => {
     throw error;
   };
   // Elysia compiles this hook into whatever it compiles from now on. The others are for what it has compiled.

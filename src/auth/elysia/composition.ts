@@ -4,8 +4,8 @@
  * application without a guard behaves as before.
  */
 import { Elysia } from 'elysia';
-import { closeAfter, refuseClosed, refuseToServe } from './closing.ts';
-import { checkSpelling, guardUsesIn, isPublic, knowsRequirements } from './hooks.ts';
+import { closeAfter, closeBecause, refuseClosed, refuseToServe } from './closing.ts';
+import { checkSpelling, guardUsesIn, isPublic, knowsRequirements, requirementsIn } from './hooks.ts';
 import { type Instance, isInstance, type Route, version } from './internals.ts';
 import { type Listener, quietListener, quietTraces } from './observed-rejections.ts';
 import { type GuardUse, isSameUse, plans } from './plan.ts';
@@ -22,7 +22,7 @@ export function override(prototype: Instance): void {
 
   prototype._use = function (plugin) {
     if (isInstance(plugin)) checkPlugin(this, plugin);
-    return refuseIgnored(this, _use.call(this, plugin));
+    return closeUnguarded(this, refuseIgnored(this, _use.call(this, plugin)));
   };
 
   // Elysia stops at the first macro that is off, and takes a second function for the first one.
@@ -114,6 +114,23 @@ function refuseIgnored(app: Instance, returned: unknown): unknown {
     );
   return returned;
 }
+
+/**
+ * Closes an instance that a function returns in place of its own: in a chain, Elysia goes on with it, without the
+ * guards before it. Only what is added to it throws: `app.use(setup)` in a statement of its own is guarded.
+ */
+function closeUnguarded(app: Instance, returned: unknown): unknown {
+  if (!isInstance(returned) || returned === app) return returned;
+  const own = guardUsesIn(returned.event);
+  const isKept =
+    guardUsesIn(app.event).every((use) => own.some((other) => isSameUse(use, other))) &&
+    requirementsIn(app.event).length === 0;
+  if (!isKept) closeBecause(returned, goesOn);
+  return returned;
+}
+
+const goesOn =
+  'a function that .use() called returned another instance, with which a chain goes on without the guard before it. Return the instance that the function gets, or call the function: .use(plugin())';
 
 const anotherCopy = `the application uses two copies of Elysia, and protected-api uses the ES module of Elysia ${version}. Install one version, and import Elysia and protected-api as ES modules`;
 

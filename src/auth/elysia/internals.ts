@@ -88,6 +88,7 @@ interface Router {
 /** The members of an instance that the adapter uses. */
 export interface Instance {
   add(method: string, path: string, handler: unknown, hooks?: Hooks, options?: object): unknown;
+  listen(...given: unknown[]): unknown;
   _use(plugin: unknown): unknown;
   applyMacro(hooks: Hooks, applied?: Hooks, state?: { readonly iteration: number; readonly applied: object }): void;
   trace(...given: unknown[]): Instance;

@@ -28,7 +28,9 @@ const isUnknownToBun = /[*%]|[^/]:/;
 
 /** Returns the paths of a route without optional parameters, their names, the last slash and forms of encoding. */
 function spellingsOf(path: string): readonly string[] {
-  const all = [...withoutOptional(path), ...pathsOfBun(path)].map((each) => new URL(`http://localhost${each}`).pathname);
+  const all = [...withoutOptional(path), ...pathsOfBun(path)].map(
+    (each) => new URL(`http://localhost${each}`).pathname,
+  );
   return [...new Set(all.map((each) => each.replaceAll(/:[^/]+/g, ':').replace(/\/$/, '')))];
 }
 
@@ -39,8 +41,8 @@ function withoutOptional(path: string): readonly string[] {
 }
 
 /**
- * Returns the paths that Elysia gives Bun. Of a route with an optional parameter, they are also its beginnings: `/a` and
- * `/a/:id` of `/a/:id?/b`, and `/a` of `/a/:id/b/:c?`.
+ * Returns the paths that Elysia gives Bun. Of a route with an optional parameter, they are also its beginnings: `/a`
+ * and `/a/:id` of `/a/:id?/b`, and `/a` of `/a/:id/b/:c?`.
  */
 function pathsOfBun(path: string): readonly string[] {
   const found = /\/(:.+?)\?(?=\/|$)/.exec(path);

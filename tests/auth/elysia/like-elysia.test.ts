@@ -101,7 +101,7 @@ test('a listener rejects the requests that `handle` rejects, also if an open rou
     const routes = describe();
     for (const strictPath of [false, true]) {
       const services = ['handle', 'listen'].map((form) => serve(build(routes, { strictPath }, true), form));
-      for (let left = 25; left > 0; left -= 1, sent += 1) {
+      for (let left = 10; left > 0; left -= 1, sent += 1) {
         // Bun's router ignores empty segments, and for HEAD takes less specific routes than for GET.
         const method = pick(['GET', 'GET', 'POST', 'PUT']);
         const at = path().replaceAll(/\/+/g, '/');
@@ -115,5 +115,5 @@ test('a listener rejects the requests that `handle` rejects, also if an open rou
       for (const { close } of services) await close();
     }
   }
-  expect(rejected).toBeGreaterThan(requests / 15 / 10);
+  expect(rejected).toBeGreaterThan(requests / 15 / 20);
 }, 600_000);
