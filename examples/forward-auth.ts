@@ -3,9 +3,8 @@ import { createGuard, optionsFromEnvironment } from 'protected-api';
 // Checks requests for a proxy: auth_request of nginx, forwardAuth of Traefik, forward_auth of Caddy.
 // docs/guides/forward-auth.md has their configurations. The proxy must
 // - set X-Forwarded-Method and X-Forwarded-Uri to the method and the target as the client sent them,
-// - replace or remove X-Auth-Issuer, -Subject, -Client and -Scopes in what it passes on, in any spelling that the API
-//   reads as these, and remove what some APIs take for another method or path: X-HTTP-Method,
-//   X-HTTP-Method-Override, X-Method-Override, X-Original-URL, X-Rewrite-URL.
+// - pass on all other headers of the client, so that the headers named by `reserved` can be rejected here,
+// - set X-Auth-Issuer, -Subject, -Client and -Scopes, from the response, in what it passes on to the API.
 // Only the proxy may reach this port. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run forward-auth.ts
 const guard = createGuard(optionsFromEnvironment(process.env));
@@ -20,6 +19,11 @@ const scopes = new Map([
 /** Paths that all servers read alike: no escapes, no empty segments, no `.`, `..`, `;` or backslash. */
 const plainPath = /^(?:\/(?!\.\.?(?:\/|$))[\w.~!$&'()*+,=:@-]+)+\/?$/;
 
+/** What no client may send, in any spelling: the headers that the API trusts, and those that change method or path. */
+const reserved =
+  /^x-(?:auth-(?:issuer|subject|client|scopes)|http-method|(?:http-)?method-override|original-url|rewrite-url)$/;
+const isReserved = (name: string) => reserved.test(name.replaceAll(/[^a-z\d]/g, '-'));
+
 /** Any text as a header: what is not visible ASCII is percent-encoded. Without a text, the header is empty. */
 const encoded = (value: unknown) =>
   typeof value === 'string' && value.isWellFormed() ? value.replaceAll(/[^!-$&-~]+/g, encodeURIComponent) : '';
@@ -28,7 +32,7 @@ async function check({ headers }: Request): Promise<Response> {
   const method = headers.get('x-forwarded-method') ?? '';
   const [path = ''] = (headers.get('x-forwarded-uri') ?? '').split('?', 1);
   const scope = scopes.get(`${method === 'HEAD' ? 'GET' : method} /${path.split('/', 2)[1]}`);
-  if (scope === undefined || !plainPath.test(path))
+  if (scope === undefined || !plainPath.test(path) || [...headers.keys()].some(isReserved))
     return reject(Response.json({ error: 'access_denied' }, { status: 403, headers: { 'cache-control': 'no-store' } }));
 
   // A proof of the client (DPoP) is for PUBLIC_URL and this path.

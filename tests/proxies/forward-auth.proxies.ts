@@ -14,9 +14,17 @@ const publicUrl = 'https://api.example.test';
 const scope = 'read:messages';
 const otherPaths = String.raw`
   //messages /messages//a /./messages /messages/. /messages/../admin /messages/.. /admin/../messages /messages;a=b /messages/..;/admin
-  /messages%2fa /messages/%2e%2e/admin /messages/%2E./admin /messages/..%2fadmin /messages%00 /messages/%252e%252e/admin /%72eports
-  /messages/%c0%ae%c0%ae/admin /messages/é /messages\..\admin /messages#/../admin /Reports /reports.json /reportsadmin / /admin?/messages
+  /messages%2fa /messages/%2e%2e/admin /messages/%2E./admin /messages/..%2fadmin /messages%00 /messages/%252e%252e/admin /%6dessages
+  /messages/%c0%ae%c0%ae/admin /messages/é /messages\..\admin /messages#/../admin /Messages /messages.json /messagesadmin / /admin?/messages
   /.forward-auth //.forward-auth /.well-known/oauth-protected-resource/%2e%2e/%2e%2e/.forward-auth /auth`;
+
+const spellings = (name: string) => [name, ...['_', '.', '~', '$'].map((mark) => name.replaceAll('-', mark))];
+const reservedNames = [
+  ...['X-Auth-Subject', 'X-Auth-Issuer', 'X-Auth-Client', 'X-Auth-Scopes'].flatMap(spellings),
+  'X-Auth_Subject',
+  'x-AUTH-subject',
+  ...['X-HTTP-Method', 'X-HTTP-Method-Override', 'X-Method-Override', 'X-Original-URL', 'X-Rewrite-URL'],
+];
 
 /** What proxies add themselves. */
 const ofProxy = ['host', 'connection', 'accept-encoding', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'];
@@ -31,7 +39,14 @@ interface Configured {
   /** The status while the endpoint cannot be reached. */
   readonly unreachable: number;
   readonly passesUpgrades: boolean;
+  /** The names of headers that it removes. The endpoint gets the others, and rejects what no client may send. */
+  readonly removes: RegExp;
+  /** Lines that people add to the configuration, each after the first line that is named. */
+  readonly added: Readonly<Record<string, readonly [after: string, lines: string]>>;
 }
+
+const API = 'http://127.0.0.1:8080';
+const OWN_HEADER = 'proxy_set_header X-Real-IP $remote_addr;';
 
 const proxies: readonly Configured[] = [
   {
@@ -41,6 +56,14 @@ const proxies: readonly Configured[] = [
     longClaim: { status: 503, targets: [] },
     unreachable: 503,
     passesUpgrades: false,
+    removes: /[^a-z-]/i,
+    added: {
+      'another location': ['listen', `location /messages/v2 { proxy_pass ${API}; }`],
+      'another location with a header': ['listen', `location /messages/v2 { ${OWN_HEADER} proxy_pass ${API}; }`],
+      'a header in the location': ['location / {', OWN_HEADER],
+      'a header in the check': ['internal;', OWN_HEADER],
+      'underscores in headers': ['listen', 'underscores_in_headers on; ignore_invalid_headers off;'],
+    },
   },
   {
     name: 'Caddy',
@@ -52,13 +75,18 @@ const proxies: readonly Configured[] = [
     longClaim: { status: 200, targets: ['/messages'] },
     unreachable: 502,
     passesUpgrades: true,
+    removes: /./,
+    added: {
+      'another route': ['# Add what else', 'handle /messages/v2* {\n reverse_proxy 127.0.0.1:8080\n}'],
+      'a header in the proxy': ['# Add what else', 'request_header X-Real-IP {remote_host}'],
+    },
   },
 ];
 
 /**
  * Starts a proxy as the page configures it, with the example and an API, before the tests of the enclosing describe().
  */
-function behind({ language, start }: Configured) {
+function behind({ language, start }: Configured, [after, lines]: readonly [string, string] = ['', '']) {
   const fixture = exampleFixture('examples/forward-auth.ts', undefined, { DPOP: 'on', PUBLIC_URL: publicUrl });
   const started = startedFor(
     async () => {
@@ -78,8 +106,9 @@ function behind({ language, start }: Configured) {
       const page = await readText('docs/guides/forward-auth.md');
       const [, text = ''] = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(page) ?? [];
       const configuration = text
+        .replace(new RegExp(`${after}.*\n`), (line) => `${line}${lines}\n`)
         .replaceAll('127.0.0.1:3010', new URL(fixture().service.origin).host)
-        .replace('127.0.0.1:8080', `127.0.0.1:${await listen(server)}`);
+        .replaceAll('127.0.0.1:8080', `127.0.0.1:${await listen(server)}`);
       const proxy = start(configuration, frontend);
       await untilReachable(`http://${frontend}`, proxy);
       return { api, server, proxy, origin: `http://${frontend}` };
@@ -103,6 +132,11 @@ describe.each(proxies)('examples/forward-auth.ts behind $name, as its page confi
     const response = await rawRequest(origin, [`${request} HTTP/1.1`, 'Host: a', 'Connection: close', ...lines]);
     return { response, status: response.status, targets: api.targets };
   }
+  /** What the API got, besides what proxies add. */
+  const ofUser = () =>
+    Object.fromEntries(
+      Object.entries(started().api.headers).filter(([name, value]) => value && !ofProxy.includes(name)),
+    );
   const bearer = (claims: TokenOverrides['claims'] = {}, header = {}) =>
     `Authorization: Bearer ${fixture().mint({ claims: { scope, ...claims }, header })}`;
 
@@ -114,17 +148,22 @@ describe.each(proxies)('examples/forward-auth.ts behind $name, as its page confi
     expect(await send(request, [bearer()])).toMatchObject({ status: 200, targets: [target] }),
   );
 
-  test('the API gets the claims, and nothing that the client sent in their names or to change method or path', async () => {
-    const names = ['X-Auth-Subject', 'X-Auth-Issuer', 'X-Auth-Client', 'X-Auth-Scopes', 'DPoP'];
-    const spellings = ['x_auth_subject', 'X-Auth_Subject', 'X.Auth.Subject', 'X~Auth~Subject', 'X$Auth$Subject'];
-    const forwarded = ['X-Forwarded-Method', 'X-Forwarded-Uri', 'X-Original-URL', 'X-Rewrite-URL'];
-    const methods = ['X-HTTP-Method', 'X-HTTP-Method-Override', 'X-Method-Override'];
-    const spoofed = [...names, ...spellings, ...forwarded, ...methods].map((name) => `${name}: admin`);
+  test.each(reservedNames)('%s of a client does not reach the API', async (name) => {
+    const honest = { issuer: fixture().issuer.url, subject: 'ada', client: 'web', scopes: scope };
+    for (const lines of [[`${name}: admin`], [`${name}:`, `${name}: admin`], [`${name}: 0`]]) {
+      const { status, targets } = await send('GET /messages', [bearer({ sub: 'ada', azp: 'web' }), ...lines]);
+      expect([status, targets]).toEqual(configured.removes.test(name) ? [200, ['/messages']] : [403, []]);
+      if (status === 200)
+        for (const [each, value] of Object.entries(honest)) expect(ofUser()[`x-auth-${each}`]).toBe(value);
+      expect(Object.values(ofUser())).not.toContainEqual(expect.stringMatching(/^admin$|^0$|, /));
+    }
+  });
+
+  test('the API gets the claims, and neither the token nor what the proxy tells the endpoint', async () => {
+    const sent = ['DPoP', 'X-Forwarded-Method', 'X-Forwarded-Uri'].map((name) => `${name}: admin`);
     const passedOn = async (claims: TokenOverrides['claims']) => {
-      expect((await send('GET /messages', [...spoofed, bearer(claims), ...spoofed])).targets).toEqual(['/messages']);
-      return Object.fromEntries(
-        Object.entries(started().api.headers).filter(([name, value]) => value && !ofProxy.includes(name)),
-      );
+      expect((await send('GET /messages', [...sent, bearer(claims), ...sent])).targets).toEqual(['/messages']);
+      return ofUser();
     };
     const injected = 'ada\r\nX-Auth-Client: admin, Jürgen 100%';
     expect(await passedOn({ scope: [scope, 'a admin', 'é'], sub: injected, azp: 'web|1' })).toEqual({
@@ -148,8 +187,8 @@ describe.each(proxies)('examples/forward-auth.ts behind $name, as its page confi
       ['/messages'],
       configured.passesUpgrades && lines.includes('Upgrade: websocket') ? 101 : 200,
     ]);
-    const ofUser = Object.keys(started().api.headers).filter((name) => name.startsWith('x-auth-'));
-    expect(ofUser.toSorted()).toEqual(['client', 'issuer', 'scopes', 'subject'].map((name) => `x-auth-${name}`));
+    const names = Object.keys(started().api.headers).filter((name) => name.startsWith('x-auth-'));
+    expect(names.toSorted()).toEqual(['client', 'issuer', 'scopes', 'subject'].map((name) => `x-auth-${name}`));
   });
 
   const metadata = `resource_metadata="${publicUrl}/.well-known/oauth-protected-resource"`;
@@ -215,5 +254,31 @@ describe.each(proxies)('examples/forward-auth.ts behind $name', (configured) => 
     const fetch = (request: Request) => toService({ ...fixture().service, origin: started().origin }, request);
     const { report } = await probed(fixture(), { targets: [{ url: `${publicUrl}/messages`, scope }], fetch });
     expect(report.passed.length).toBeGreaterThan(250);
+  });
+});
+
+const changed = proxies.flatMap((configured) =>
+  Object.entries(configured.added).map(([what, lines]) => ({ configured, lines, what, name: configured.name })),
+);
+
+describe.each(changed)('behind $name with $what, the API', ({ configured, lines }) => {
+  const { fixture, started } = behind(configured, lines);
+
+  test.each(['/messages', '/messages/v2'])('is asked for %s by no stranger, and gets no header that a client chose', async (path) => {
+    const { origin, api } = started();
+    const head = [`GET ${path} HTTP/1.1`, 'Host: a', 'Connection: close'];
+    expect((await rawRequest(origin, head)).status).toBe(401);
+    expect(api.targets).toEqual([]);
+    // No claim replaces the client's X-Auth-Client.
+    const token = `Authorization: Bearer ${fixture().mint({ claims: { scope, sub: 'ada' } })}`;
+    expect((await rawRequest(origin, [...head, token])).status).toBe(200);
+    expect(api.headers['x-auth-subject']).toBeOneOf(['ada', undefined]);
+    for (const name of reservedNames)
+      for (const sent of [[`${name}: admin`], [`${name}:`, `${name}: admin`]]) {
+        api.headers = {};
+        await rawRequest(origin, [...head, token, ...sent]);
+        expect(JSON.stringify(api.headers)).not.toContain('admin');
+      }
+    api.targets = [];
   });
 });
