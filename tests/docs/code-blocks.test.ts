@@ -232,7 +232,7 @@ const rows: readonly Row[] = [
   ['guides/revocation', 'GET /', { sid: 1 }, 200, ''],
   ['guides/revocation', 'GET /', { sid: 'a session that has ended' }, 401, 'Token is revoked'],
   ['guides/certificates', 'GET /', {}, 200, 'test', { boundTo: one.pem, headers: { 'client-cert': one.field } }],
-  ['guides/certificates 2', 'GET /', {}, 401, 'invalid_token', { boundTo: one.pem }],
+  ['guides/certificates#A Node.js server that terminates TLS', 'GET /', {}, 401, 'invalid_token', { boundTo: one.pem }],
   ...[{}, { 'client-cert': another.field }].map(
     (headers): Row => ['guides/certificates', 'GET /', {}, 401, 'invalid_token', { boundTo: one.pem, headers }],
   ),

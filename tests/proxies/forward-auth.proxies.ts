@@ -264,21 +264,24 @@ const changed = proxies.flatMap((configured) =>
 describe.each(changed)('behind $name with $what, the API', ({ configured, lines }) => {
   const { fixture, started } = behind(configured, lines);
 
-  test.each(['/messages', '/messages/v2'])('is asked for %s by no stranger, and gets no header that a client chose', async (path) => {
-    const { origin, api } = started();
-    const head = [`GET ${path} HTTP/1.1`, 'Host: a', 'Connection: close'];
-    expect((await rawRequest(origin, head)).status).toBe(401);
-    expect(api.targets).toEqual([]);
-    // No claim replaces the client's X-Auth-Client.
-    const token = `Authorization: Bearer ${fixture().mint({ claims: { scope, sub: 'ada' } })}`;
-    expect((await rawRequest(origin, [...head, token])).status).toBe(200);
-    expect(api.headers['x-auth-subject']).toBeOneOf(['ada', undefined]);
-    for (const name of reservedNames)
-      for (const sent of [[`${name}: admin`], [`${name}:`, `${name}: admin`]]) {
-        api.headers = {};
-        await rawRequest(origin, [...head, token, ...sent]);
-        expect(JSON.stringify(api.headers)).not.toContain('admin');
-      }
-    api.targets = [];
-  });
+  test.each(['/messages', '/messages/v2'])(
+    'is asked for %s by no stranger, and gets no header that a client chose',
+    async (path) => {
+      const { origin, api } = started();
+      const head = [`GET ${path} HTTP/1.1`, 'Host: a', 'Connection: close'];
+      expect((await rawRequest(origin, head)).status).toBe(401);
+      expect(api.targets).toEqual([]);
+      // No claim replaces the client's X-Auth-Client.
+      const token = `Authorization: Bearer ${fixture().mint({ claims: { scope, sub: 'ada' } })}`;
+      expect((await rawRequest(origin, [...head, token])).status).toBe(200);
+      expect(api.headers['x-auth-subject']).toBeOneOf(['ada', undefined]);
+      for (const name of reservedNames)
+        for (const sent of [[`${name}: admin`], [`${name}:`, `${name}: admin`]]) {
+          api.headers = {};
+          await rawRequest(origin, [...head, token, ...sent]);
+          expect(JSON.stringify(api.headers)).not.toContain('admin');
+        }
+      api.targets = [];
+    },
+  );
 });

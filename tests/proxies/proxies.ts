@@ -47,7 +47,7 @@ export async function nginxServers(frontend: string, one: string, two = one): Pr
 
 /** Starts Caddy with this configuration of its sites. */
 export function startCaddy(text: string) {
-  const Caddyfile = `{\n  admin off\n  auto_https off\n}\n${text}`;
+  const Caddyfile = `{\n  admin off\n  auto_https off\n  servers {\n    protocols h1 h2\n  }\n}\n${text}`;
   return run(['caddy', 'run', '--config', 'Caddyfile'], { PATH }, { Caddyfile });
 }
 
