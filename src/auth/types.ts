@@ -196,6 +196,13 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly replayStore?: ReplayStore | undefined;
   /**
+   * `bearer` also accepts the token of a WebSocket upgrade without an Authorization header as a subprotocol, because
+   * browsers cannot set that header: `new WebSocket(url, ['bearer', token])`. `bearer` must be the first subprotocol,
+   * and the token the second. Proxies and loggers must not log `Sec-WebSocket-Protocol`. By default, only the
+   * Authorization header has a token.
+   */
+  readonly webSocketProtocol?: 'bearer' | undefined;
+  /**
    * Called with the claims of every request, cached tokens included. Any result but `false` rejects the request. If it
    * throws or takes longer than `jwksTimeoutSeconds`, which aborts `signal`, the client gets a 503.
    */

@@ -240,8 +240,6 @@ const rows: readonly Row[] = [
   ['guides/other-headers#Cloudflare Access', 'GET /', { email: 'ada@example.com' }, 200, 'ada@example.com'],
   ['guides/websockets', 'GET /events', undefined, 401, 'Bearer', { headers: { upgrade: 'websocket' } }],
   ['guides/websockets#Browsers', 'GET /events', undefined, 401, 'Bearer', { headers: { upgrade: 'websocket' } }],
-  ['guides/websockets#Browsers 2', 'GET /', undefined, 401, 'Bearer'],
-  ['guides/websockets#Browsers 2', 'GET /', {}, 426, 'Expected a WebSocket'],
   ['guides/openapi', 'GET /orders', { scope: 'read:orders' }, 200, '["tea"]'],
   ['guides/openapi#Hono and Express 2', 'GET /openapi.json', undefined, 200, '"401":{"description"'],
   ['guides/openapi#Hono and Express 2', 'GET /orders', {}, 403, 'scope="read:orders"'],

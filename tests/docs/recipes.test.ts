@@ -32,18 +32,20 @@ describe('the recipe', () => {
     ['Elysia', 'guides/websockets#Browsers', 'events'],
     ['Bun.serve', 'guides/websockets#Browsers 2', ''],
   ])('guides/websockets: %s selects the subprotocol bearer', async (_, block, path) => {
-    const { fetch, app } = await load(block);
-    const options = { hostname: '127.0.0.1', port: 0 };
-    const server = app ? app.listen(options).server : Bun.serve({ ...options, fetch, websocket: { message() {} } });
+    const loaded = await loadCopy(block, (text) => text.replace('port: 3010', "hostname: '127.0.0.1', port: 0"));
+    const server = loaded.server ?? loaded.app.listen({ hostname: '127.0.0.1', port: 0 }).server;
     const address = new URL(path, server.url).href.replace('http', 'ws');
-    const token = await issuer.token({ iss: url, aud: audience });
+    const token = await issuer.token({ iss: url, aud: audience, sub: 'ada', scope: 'read:events' });
     const protocol = (...protocols: readonly string[]) =>
       new Promise<string>((done) => {
         const socket = new WebSocket(address, [...protocols]);
-        socket.onopen = () => done(socket.protocol);
+        socket.onmessage = ({ data }) => done(`${socket.protocol}: ${data}`);
         socket.onerror = () => done('rejected');
       });
-    expect([await protocol('bearer', token), await protocol('bearer', `${token}x`)]).toEqual(['bearer', 'rejected']);
+    expect([await protocol('bearer', token), await protocol('bearer', `${token}x`)]).toEqual([
+      'bearer: Hello ada',
+      'rejected',
+    ]);
     await server.stop(true);
   });
 

@@ -8,6 +8,7 @@ import type { TimeAndRandom } from '../values/clock.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { attempt, ignoreRejection, isPromise, run, type Steps, wait, whenSettled } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
+import { offeredCredentials } from './offered-credentials.ts';
 import { acceptedSchemes, type createReject } from './rejection.ts';
 import type { RoutePolicy } from './requirements.ts';
 
@@ -39,7 +40,7 @@ interface DecideParts extends Pick<TimeAndRandom, 'now'> {
 export function createDecide(options: CheckedOptions, parts: DecideParts) {
   const { verifier, reject, checkAnyScope, now } = parts;
   const { onAccepted } = options;
-  const readCredentials = createCredentialsReader(options.dpop);
+  const readCredentials = createCredentialsReader(options);
   const share = createSharing(options.dpop);
   const checkBinding = createBindingCheck({ ...options, withinLimit: parts.withinLimit, now });
   const applySchema = createClaimsReader(options.claims);
@@ -47,7 +48,7 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
 
   function* decide(request: GuardRequest, policy: RoutePolicy, isOptional: boolean): Steps<Decision> {
     // One Authorization header with one scheme and one token (RFC 6750 §2.1, RFC 9449 §7.1). No other place is looked
-    // at.
+    // at, apart from the subprotocols of a WebSocket with `webSocketProtocol`.
     const { scheme, token } = readCredentials(request);
     const rejected = (refusal: Refusal) => {
       const response = reject(request, refusal, scheme, policy);
@@ -130,27 +131,31 @@ function createRevocationCheck({ isRevoked }: CheckedOptions, withinLimit: Withi
  * Returns a function that reads the Authorization header: its scheme, or the first accepted one, which challenges name,
  * and its token, or why there is none. Two headers arrive joined by a comma, so they have too many parts.
  */
-function createCredentialsReader(dpop: DpopMode) {
+function createCredentialsReader({ dpop, webSocketProtocol }: CheckedOptions) {
   const schemes = acceptedSchemes(dpop);
   const [first = 'Bearer'] = schemes;
   const missing = { scheme: first, token: refuse('credentials_missing') };
   const unsupported = { scheme: first, token: refuse(dpop === 'required' ? 'scheme_not_dpop' : 'scheme_unsupported') };
   const bearer = { scheme: first, token: refuse('dpop_required') };
 
-  return ({ headers }: GuardRequest): { readonly scheme: Scheme; readonly token: string | Refusal } => {
-    const authorization = headers.get('authorization');
+  const read = (
+    authorization: string | null | undefined,
+    request?: GuardRequest,
+  ): { readonly scheme: Scheme; readonly token: string | Refusal } => {
     if (authorization?.startsWith(`${first} `)) {
       // The common form, eight times as fast as the general one below.
       const token = authorization.slice(first.length + 1);
       if (token !== '' && !token.includes(' ') && !token.includes('\t')) return { scheme: first, token };
     }
     const [word, token, ...rest] = authorization?.match(/[^ \t]+/g) ?? [];
-    if (word === undefined) return missing;
+    if (word === undefined)
+      return webSocketProtocol !== undefined && request ? read(offeredCredentials(request)) : missing;
     const scheme = schemes.find((name) => name.toLowerCase() === word.toLowerCase());
     if (scheme === undefined) return dpop === 'required' && word.toLowerCase() === 'bearer' ? bearer : unsupported;
     const isComplete = token !== undefined && rest.length === 0;
     return { scheme, token: isComplete ? token : refuse('credentials_malformed') };
   };
+  return (request: GuardRequest) => read(request.headers.get('authorization'), request);
 }
 
 /** What the checks of one request share. If anything differs in the same object, it is another request. */

@@ -161,6 +161,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
     'an object with a markUsed method',
     (value) => isJsonObject(value) && typeof value.markUsed === 'function',
   ),
+  webSocketProtocol: code("'bearer'", (value) => value === 'bearer'),
   isRevoked: callback(),
   onAccepted: callback(),
   onRefused: callback(),

@@ -110,6 +110,10 @@ const reported: See = async (options) => {
   return events.length;
 };
 const opaque: See = async (options) => (await createChecker(options)('opaque')).reason;
+const offer: See = async (options) => {
+  const headers = { upgrade: 'websocket', 'sec-websocket-protocol': `bearer, ${tokenOf()}` };
+  return (await createChecker(options)(new Headers(headers))).reason ?? 'accepted';
+};
 const causes: string[] = [];
 const storeCauses: See = async (options) => {
   await decideProof({ ...options, replayStore: { markUsed: called } });
@@ -158,6 +162,7 @@ const effects: Readonly<
   replayStore: [decideProof, 'accepted', 'proof_replayed', { markUsed: () => false }, dpop],
   clientCertificate: [decide({ cnf: { 'x5t#S256': thumbprint } }), 'token_bound', 'accepted', () => der],
   requireScope: [decide({ scope: '' }), 'accepted', 'scope_insufficient', true],
+  webSocketProtocol: [offer, 'credentials_missing', 'accepted', 'bearer'],
   introspect: [opaque, 'token_opaque', 'token_inactive', () => ({ active: false })],
   isRevoked: [decide(), 'accepted', 'token_revoked', () => true],
   onAccepted: [decide(), 'accepted', 'called', called],

@@ -142,6 +142,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   clientCertificate: { valid: [() => undefined, 'Client-Cert'], wrong: [{}, ...ofClients] },
   isRevoked: callback,
   introspect: callback,
+  webSocketProtocol: { valid: ['bearer'], wrong: ['Bearer', 'token', true, ''] },
   requireScope: { valid: [true, false], wrong: ['true', 1], fallback: false },
   fetch: callback,
   onAccepted: callback,
