@@ -145,7 +145,7 @@ describe('servers of Node.js, with the tarball', () => {
   const folder = installedPackage(`${fastify} express express-4 connect cors polka hono @hono/node-server`);
 
   const runs = nodeVersions.flatMap((version) =>
-    ['node/servers', 'mcp/node-servers'].map((tests) => [tests, version] as const),
+    ['node/servers', 'mcp/node-servers', 'mcp/targets'].map((tests) => [tests, version] as const),
   );
   test.each(runs)('pass tests/auth/%s.test.ts under Node.js %s', async (tests, version) => {
     const file = await compiled(join(import.meta.dir, `../auth/${tests}.test.ts`), folder());
@@ -154,3 +154,19 @@ describe('servers of Node.js, with the tarball', () => {
     expect(stdout).toMatch(/pass [1-9]/);
   });
 });
+
+/** Fastify with its oldest middie that is maintained, and what NestJS brings. */
+const nests = ['12.5.1', '11.2.10', '10.4.9'];
+for (const nest of isNight ? nests : nests.slice(0, 1))
+  describe(`an MCP endpoint on Fastify and NestJS ${nest}, with the tarball under Node.js`, () => {
+    const ofNest = ['common', 'core', 'platform-express'].map((name) => `@nestjs/${name}@${nest}`).join(' ');
+    const ofFastify = 'fastify @fastify/middie@9.3.6 fastify-4@npm:fastify@4.29.1 middie-8@npm:@fastify/middie@8.3.3';
+    const folder = installedPackage(`${ofFastify} ${ofNest} reflect-metadata rxjs`);
+
+    test('no spelling leads to it without a token', async () => {
+      const file = await compiled(join(import.meta.dir, 'mcp-targets.mjs'), folder());
+      const { status, stdout, stderr } = await runToEnd([nodePath(newestNode), '--test', file]);
+      expect(status, stdout + stderr).toBe(0);
+      expect(stdout).toMatch(/pass 4/);
+    });
+  });

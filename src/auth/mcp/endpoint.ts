@@ -6,6 +6,7 @@ import { authInfoOf } from './auth-info.ts';
 import { isPublic, type MessageBody, readMessages, rejectMessage, scopesFor } from './message.ts';
 import { type McpOptions, readMcpOptions } from './options.ts';
 import { McpSessions } from './sessions.ts';
+import type { Place } from './target.ts';
 
 /*
  * The order in which a request to an MCP endpoint is checked, whatever server it reached. Tokens and scopes are checked
@@ -15,8 +16,8 @@ import { McpSessions } from './sessions.ts';
 /** What a server knows of a request, and can do for its response. */
 export interface McpExchange {
   readonly request: GuardRequest;
-  /** Whether the request is for the endpoint, as the server reads its path. */
-  readonly isEndpoint: boolean;
+  /** What the request is for, as the server reads its target. */
+  readonly place: Place;
   /** What the client sent as `Host`. */
   readonly host: string | null;
   check(requirements?: CheckRequirements): Promise<Accepted<object, true> | Response>;
@@ -35,9 +36,9 @@ export function createMcpEndpoint(guard: Guard<object>, options: McpOptions) {
   const admit = createAdmission(rules);
 
   async function decide(exchange: McpExchange) {
-    const { request, isEndpoint, host, setHeader } = exchange;
+    const { request, place, host, setHeader } = exchange;
     const metadata = guard.metadata(request, { scopes: rules.scopes });
-    if (!metadata && !isEndpoint) return undefined;
+    if (!metadata && place === undefined) return undefined;
     // DNS rebinding: a page of another site can reach a server of this machine by a name of its own.
     if (!rules.isAllowedHost(host)) return rejectMessage(403, 'Host is not allowed');
     if (metadata) return metadata;
@@ -64,12 +65,13 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
   const { resource, sessions: hasSessions, publicTools } = rules;
   const sessions = new McpSessions();
 
-  return async ({ request, check, body, setHeader }: McpExchange) => {
+  return async ({ request, place, check, body, setHeader }: McpExchange) => {
     const { method, headers } = request;
     // The challenge names no scope: clients then register with, and request, all scopes of the metadata.
-    const first = await check({ optional: publicTools.length > 0 });
+    const first = await check({ optional: publicTools.length > 0 && place === 'endpoint' });
     // No `instanceof Response`: @hono/node-server replaces that global.
     if (!('claims' in first)) return unauthorized(first);
+    if (place !== 'endpoint') return notFound();
     // Without a token there is no stream: for a 401, clients would log in though they call public tools only.
     const methods = hasSessions && first.claims ? ['GET', 'POST', 'DELETE'] : ['POST'];
     if (!methods.includes(method))
@@ -104,6 +106,8 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
     return { auth, authInfo, message, whenExpired, settle };
   };
 }
+
+export const notFound = () => new Response('Not found', { status: 404 });
 
 /** For a 400, clients would not log in: this is a malformed Authorization header. */
 const unauthorized = (rejection: Response): Response =>

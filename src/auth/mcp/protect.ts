@@ -1,9 +1,9 @@
 import type { Accepted, Guard } from '../types.ts';
-import { pathOf } from '../values/text.ts';
 import { parseUrl } from '../values/url.ts';
 import type { McpAuthInfo } from './auth-info.ts';
-import { createMcpEndpoint } from './endpoint.ts';
+import { createMcpEndpoint, notFound } from './endpoint.ts';
 import type { McpOptions } from './options.ts';
+import { createPlaceReader } from './target.ts';
 
 /** What a handler gets besides the request. */
 export interface McpContext<AcceptedClaims extends object, IsPublic extends boolean = false> {
@@ -17,7 +17,8 @@ export interface McpContext<AcceptedClaims extends object, IsPublic extends bool
 
 /**
  * Protects an MCP server: returns a function of a Web-standard Request that serves the endpoint, which is the path of
- * the guard's `resource` or `publicUrl`, and the metadata (RFC 9728). Any other path is a 404. It checks `Host` and
+ * the guard's `resource` or `publicUrl`, with or without a slash at its end, and the metadata (RFC 9728). Any other path
+ * is a 404. It checks `Host` and
  * `Origin`, the token, the method, the session, the body and the scopes, in this order, and then calls the handler. A
  * stream for GET or `subscriptions/listen` ends when the token expires. Does NOT bind sessions that have no header
  * `Mcp-Session-Id`.
@@ -40,19 +41,21 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
   const { decide, resource } = createMcpEndpoint(guard, options);
   if (typeof handler !== 'function')
     throw new TypeError('Cannot set up an MCP endpoint: the handler must be a function');
+  const placeOf = createPlaceReader(resource);
   return async (request) => {
     if (request.bodyUsed) throw new TypeError('Cannot read a message: the body of the request was already read');
     const added = new Headers();
     const result = await decide({
       request,
-      isEndpoint: pathOf(request.url) === pathOf(resource),
+      // What only some routers read as the endpoint is no other's here.
+      place: placeOf(request.url) === 'endpoint' ? 'endpoint' : undefined,
       host: request.headers.get('host') ?? parseUrl(request.url)?.host ?? null,
       check: (requirements) => guard.check(request, requirements),
       // A copy, because the handler gets the request that the guard has checked.
       body: () => partsOf(request.clone().body),
       setHeader: (name, value) => added.set(name, value),
     });
-    if (!result) return new Response('Not found', { status: 404 });
+    if (!result) return notFound();
     if (!('settle' in result)) return withHeaders(result, added);
     const { whenExpired, settle, ...context } = result;
     const response = await handler(request, context as Parameters<typeof handler>[1]);

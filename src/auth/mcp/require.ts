@@ -1,19 +1,20 @@
 import { type IncomingRequest, requestOf } from '../node/incoming.ts';
 import { authenticate, type Middleware, type OutgoingResponse, sendReturned } from '../node/require-token.ts';
 import type { Guard } from '../types.ts';
-import { createMcpEndpoint } from './endpoint.ts';
+import { createMcpEndpoint, notFound } from './endpoint.ts';
 import type { MessageBody } from './message.ts';
 import type { McpOptions } from './options.ts';
+import { createPlaceReader } from './target.ts';
 
 /** What frameworks add to a request of Node.js. */
-type RoutedRequest = IncomingRequest & { readonly route?: unknown; readonly body?: unknown };
+type RoutedRequest = IncomingRequest & { readonly [name in 'route' | 'body' | 'originalUrl']?: unknown };
 
 /**
  * Returns middleware for Express, Connect and Polka that protects an MCP server as `protectMcp` does: it serves the
  * metadata, and responds to requests to the endpoint that are not accepted. For accepted ones, it sets `req.auth`,
- * which the SDK 1.x passes to tools, and `req.body`, the message; and `authOf(req)` works. Paths below the endpoint are
- * guarded too, because a mounted handler gets them. Requests for other paths are passed on, or get a 404 if the
- * middleware is on a route.
+ * which the SDK 1.x passes to tools, and `req.body`, the message; and `authOf(req)` works. A path below the endpoint,
+ * and a target that a router may read as the endpoint, such as `/x/../mcp`, need a token and are then a 404, because
+ * another handler could get them. Requests for other paths are passed on, or get a 404 if the middleware is on a route.
  * @example
  * app.use(requireMcp(guard, { tools: { 'add-note': 'notes:write' } }));
  * app.post('/mcp', (req, res) => handle(req, res, req.body));
@@ -21,23 +22,18 @@ type RoutedRequest = IncomingRequest & { readonly route?: unknown; readonly body
  */
 export function requireMcp(guard: Guard<object>, options: McpOptions): Middleware {
   const { decide, resource } = createMcpEndpoint(guard, options);
-  const endpoint = lenientPath(resource);
-  // Connect has `/mcp.x` below the mount `/mcp`. Below the root is everything.
-  const isWithin = (path: string) =>
-    path === endpoint || (endpoint !== '' && path.startsWith(endpoint) && /[/.]/.test(path.charAt(endpoint.length)));
+  const placeOf = createPlaceReader(resource);
 
   /** Returns whether the request is passed on. */
   async function respond(incoming: RoutedRequest, response: OutgoingResponse): Promise<boolean> {
     const request = requestOf(incoming);
-    // What was sent, and what an application or a router has made of it.
-    const paths = [request.url, String(incoming.url)].map(lenientPath);
-    // A public message is for the endpoint itself. What is below it may be anything, so it needs a token.
-    const whole = paths.includes(endpoint) ? {} : { optional: false };
+    const { url, originalUrl = url } = incoming;
     const result = await decide({
       request,
-      isEndpoint: paths.some(isWithin),
+      // What was sent, and what an application or a router has made of it.
+      place: placeOf(String(originalUrl)) ?? placeOf(String(url)),
       host: request.headers.get('host') ?? request.headers.get(':authority'),
-      check: (required) => authenticate(incoming, (checked) => guard.check(checked, { ...required, ...whole })),
+      check: (required) => authenticate(incoming, (checked) => guard.check(checked, required)),
       body: () => bodyOf(incoming),
       setHeader: (name, value) => response.setHeader(name, value),
     });
@@ -51,7 +47,7 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
     if (!result && incoming.route === undefined) return true;
     // Otherwise, what is left of a long body would stay in the connection.
     incoming.resume();
-    await sendReturned(result ?? new Response('Not found', { status: 404 }), response);
+    await sendReturned(result ?? notFound(), response);
     return false;
   }
 
@@ -59,19 +55,6 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
     respond(request, response).then((isPassed) => isPassed && next(), next);
   };
 }
-
-/**
- * Returns the path of a target as the most lenient router reads it, without a slash at the end: `/mcp/x` for
- * `/MCP\\%78/`. Express also reads the path of a URL without a host.
- */
-const lenientPath = (target: string) =>
-  target
-    .replace(/^[a-z][a-z\d+.-]*:(?:\/\/[^/\\?#]*)?/i, '')
-    .replace(/[?#].*/s, '')
-    .replace(/%[\da-f]{2}/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
-    .replace(/[/\\]+/g, '/')
-    .replace(/\/$/, '')
-    .toLowerCase();
 
 /** Returns the parsed body, or the body itself. Express 4 sets an empty object where it has read nothing. */
 function bodyOf(incoming: RoutedRequest): MessageBody {

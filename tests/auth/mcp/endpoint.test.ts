@@ -257,7 +257,7 @@ test('a tool that is inherited has its scope, and a request without a host gets 
   expect(await (await send(ofProxy)).text()).toContain('Host is not allowed');
   // On Bun, the URL of a request with an invalid host is only a path.
   const broken = Object.defineProperty(new Request(resource), 'url', { value: '/mcp' });
-  expect((await send(broken)).status).toBe(404);
+  expect((await send(broken)).status).toBe(403);
 });
 
 test('protectMcp() throws for a request whose body the application has read', async () => {
