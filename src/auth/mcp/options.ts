@@ -30,9 +30,10 @@ export interface McpOptions<PublicTools extends readonly string[] = readonly str
   readonly maxBodyBytes?: number;
 }
 
-const readName = (name: unknown) => (isText(name) ? name : undefined);
+/** No tool has another name: a pattern would protect nothing. */
+const readName = (name: unknown) => (isText(name) && name.trim() === name && !name.includes('*') ? name : undefined);
 const hostOf = (authority: unknown) =>
-  isText(authority) && /^[^\s/?#@\\]+$/.test(authority) ? parseUrl(`http://${authority}`)?.hostname : undefined;
+  isText(authority) && /^[^\s/?#@\\*]+$/.test(authority) ? parseUrl(`http://${authority}`)?.hostname : undefined;
 
 /** Desktop applications have origins of other schemes, for which `URL` says `null`, as pages of any site can. */
 function readOrigin(origin: unknown): string | undefined {
@@ -44,9 +45,9 @@ const optionRules = {
   tools: withDefault(code<object>('an object that maps names of tools to scopes', isJsonObject), {}),
   // Validated as the requirement of a guard.
   scope: code<FixedScope>('a scope', () => true),
-  publicTools: withDefault(list('a list of names of tools', readName), []),
+  publicTools: withDefault(list('a list of whole names of tools, without * and spaces around them', readName), []),
   origins: withDefault(list('a list of origins such as https://app.example.com', readOrigin), []),
-  hosts: withDefault(list('a list of hosts such as mcp.internal', hostOf), []),
+  hosts: withDefault(list('a list of whole hosts such as mcp.internal', hostOf), []),
   sessions: boolean(false),
   maxBodyBytes: withDefault(integer(1, 2 ** 30), 4 * 2 ** 20),
 };
@@ -67,6 +68,11 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   // Getters of a class are not enumerable, but count: a variable that is not set must not open the endpoint.
   const namesGiven = Object.keys(optionRules).filter((name) => name in Object(given));
   const { tools, scope, origins, hosts, ...others } = checkMembers(action, optionRules, given, namesGiven);
+  const odd = namesIn(tools).find((name) => readName(name) === undefined);
+  if (odd !== undefined)
+    throw mistake(
+      `tools must have whole names of tools, and ${quote(odd)} is none. Write scope for what all tools require`,
+    );
   const both = others.publicTools.find((name) => namesIn(tools).includes(name));
   if (both !== undefined) throw mistake(`the tool ${quote(both)} must not be in both tools and publicTools`);
   const alternativesOf = (required: FixedScope, of: string): Alternatives => {

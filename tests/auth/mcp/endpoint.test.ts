@@ -283,6 +283,15 @@ describe('protectMcp() and requireMcp() reject', () => {
     ['an origin with its default port', { origins: ['https://app.example.com:443'] }, 'origins must be'],
     ['every origin', { origins: ['*'] }, 'origins must be'],
     ['the origin of sandboxes', { origins: ['null'] }, 'origins must be'],
+    ...['*', 'admin_*', 'add ', ' add', '\tadd', ''].flatMap((name): [string, object, string][] => [
+      [`the tool "${name}"`, { tools: { [name]: 'a' } }, 'Write scope for what all tools require'],
+      [`the public tool "${name}"`, { publicTools: [name] }, 'publicTools must be a list of whole names'],
+    ]),
+    ...['*.example.com', '*', 'mcp.internal ', '', 'a*b:80'].map((host): [string, object, string] => [
+      `the host "${host}"`,
+      { hosts: [host] },
+      'hosts must be a list of whole hosts',
+    ]),
     ['a URL as a host', { hosts: ['https://app.example.com'] }, 'hosts must be'],
     ['text as a boolean', { sessions: 'true' }, 'sessions must be true or false'],
     ['no length', { maxBodyBytes: 0 }, 'maxBodyBytes must be'],
