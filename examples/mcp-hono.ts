@@ -27,13 +27,16 @@ const handler = createMcpHandler(({ authInfo }) => {
 const mcp = protectMcp(
   guard,
   { scope: 'notes:read', tools: { 'add-note': 'notes:write' } },
-  (request, { authInfo, message }) => handler.fetch(request, { authInfo, parsedBody: message }),
+  (request, { authInfo, message }) => {
+    // Otherwise, Bun ends the response of a tool that takes over 10 seconds. Connections of strangers still end.
+    server.timeout(request, 0);
+    return handler.fetch(request, { authInfo, parsedBody: message });
+  },
 );
 
 const app = new Hono()
   .all('/mcp', ({ req }) => mcp(req.raw))
   .all('/.well-known/oauth-protected-resource/mcp', ({ req }) => mcp(req.raw));
 
-// Without `idleTimeout: 0`, Bun ends the response of a tool that takes over 10 seconds.
-const { url } = Bun.serve({ hostname: 'localhost', port: PORT, idleTimeout: 0, fetch: app.fetch });
-console.log(`MCP server at ${url}mcp`);
+const server = Bun.serve({ hostname: 'localhost', port: PORT, fetch: app.fetch });
+console.log(`MCP server at ${server.url}mcp`);

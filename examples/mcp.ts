@@ -29,11 +29,14 @@ const handler = createMcpHandler(({ authInfo }) => {
 const mcp = protectMcp(
   guard,
   { scope: 'notes:read', tools: { 'add-note': 'notes:write' } },
-  (request, { authInfo, message }) => handler.fetch(request, { authInfo, parsedBody: message }),
+  (request, { authInfo, message }) => {
+    // Otherwise, Bun ends the response of a tool that takes over 30 seconds. Connections of strangers still end.
+    app.server?.timeout(request, 0);
+    return handler.fetch(request, { authInfo, parsedBody: message });
+  },
 );
 
-new Elysia()
+const app = new Elysia()
   .all('/mcp', ({ request }) => mcp(request), { parse: 'none' })
   .all('/.well-known/oauth-protected-resource/mcp', ({ request }) => mcp(request))
-  // Without `idleTimeout: 0`, Bun ends the response of a tool that takes over 10 seconds.
-  .listen({ hostname: 'localhost', port: PORT, idleTimeout: 0 }, ({ url }) => console.log(`MCP server at ${url}mcp`));
+  .listen({ hostname: 'localhost', port: PORT }, ({ url }) => console.log(`MCP server at ${url}mcp`));

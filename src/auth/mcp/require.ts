@@ -39,7 +39,8 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
     });
     if (result && 'settle' in result) {
       const { authInfo, message, whenExpired, settle } = result;
-      Object.assign(incoming, { auth: authInfo }, message !== undefined && { body: message });
+      // `_body` keeps the parser of Express 4, and so of NestJS 10, from reading the body again.
+      Object.assign(incoming, { auth: authInfo }, message !== undefined && { body: message, _body: true });
       onHead(response, settle);
       if (whenExpired) response.once('close', whenExpired(endOf(response)));
       return true;
