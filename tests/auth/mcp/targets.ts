@@ -1,7 +1,7 @@
 // Runs with the sources in Bun, and in tests/runtimes with the tarball under Node.js, which has no bun:test.
 import assert from 'node:assert/strict';
 import type { Server } from 'node:net';
-import { createGuard } from 'protected-api/guard';
+import { createGuard } from 'protected-api';
 import { requireMcp } from 'protected-api/mcp';
 import { authOf, type IncomingRequest } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
