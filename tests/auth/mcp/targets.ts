@@ -89,7 +89,7 @@ export const others = [
 
 /** The end of an application: what gets a request says which handler it is, and who was accepted. */
 export const handle = (name: 'endpoint' | 'other') => (incoming: IncomingRequest) =>
-  `${name} ${authOf(incoming, { optional: true })?.claims.sub ?? 'nobody'}`;
+  `${name} ${authOf(incoming, { optional: true })?.claims?.sub ?? 'nobody'}`;
 
 const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
 
