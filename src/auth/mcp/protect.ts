@@ -17,11 +17,10 @@ export interface McpContext<AcceptedClaims extends object, IsPublic extends bool
 
 /**
  * Protects an MCP server: returns a function of a Web-standard Request that serves the endpoint, which is the path of
- * the guard's `resource` or `publicUrl`, with or without a slash at its end, and the metadata (RFC 9728). Any other path
- * is a 404. It checks `Host` and
- * `Origin`, the token, the method, the session, the body and the scopes, in this order, and then calls the handler. A
- * stream for GET or `subscriptions/listen` ends when the token expires. Does NOT bind sessions that have no header
- * `Mcp-Session-Id`.
+ * the guard's `resource` or `publicUrl`, with or without a slash at its end, and the metadata (RFC 9728). Any other
+ * path is a 404. It checks `Host` and `Origin`, the token, the method, the session, the body and the scopes, in this
+ * order, and then calls the handler. A stream for GET or `subscriptions/listen` ends when the token expires. Does NOT
+ * bind sessions that have no header `Mcp-Session-Id`.
  * @example
  * const handler = createMcpHandler(createServer);
  * const fetch = protectMcp(guard, { tools: { 'add-note': 'notes:write' } }, (request, { authInfo, message }) =>
