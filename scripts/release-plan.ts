@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CryptoHasher, semver } from 'bun';
 
 /**
  * Returns why a tag cannot be released, based on the version in package.json and the changelog. Empty if it can be
@@ -33,9 +33,9 @@ export function releaseNotes(version: string, changelog: string): string {
 
 /** Returns a digest of the code on which the figures of bench/results.md depend most. */
 export function measuredCode(): string {
-  const hasher = new CryptoHasher('sha256');
+  const hasher = createHash('sha256');
   for (const room of ['auth/elysia', 'http']) {
-    const folder = join(import.meta.dir, '../src', room);
+    const folder = join(import.meta.dirname, '../src', room);
     for (const name of readdirSync(folder).toSorted()) hasher.update(name).update(readFileSync(join(folder, name)));
   }
   return hasher.digest('hex').slice(0, 12);
@@ -49,7 +49,7 @@ export function benchProblems(results: string, code: string, changelog: string):
   const [, revision, version, measured] = /revision: (.+); version: (\S+), code: (\w+)/.exec(results) ?? [];
   if (!revision || !version) return ['bench/results.md names no revision and version: bun run bench'];
   const released = Array.from(changelog.matchAll(/^## \[(.+)\] - \d{4}-/gm), ([, each = '']) => each);
-  const isOld = released.filter((each) => semver.order(each, version) > 0).length > 1;
+  const isOld = released.filter((each) => isHigher(each, version)).length > 1;
   return isOld && measured !== code
     ? [`bench/results.md is of ${revision} (${version}), and what it measures has changed since: bun run bench`]
     : [];
@@ -71,11 +71,18 @@ export function baseImageProblems(images: Readonly<Record<string, string>>): str
 /** Whether a version can have the tag `latest`, and be the tag of an image. */
 const isReleasable = (version: string) => !/[-+]/.test(version);
 
+/** Whether a version that is released is higher than another. */
+function isHigher(version: string, other: string): boolean {
+  const others = other.split('.').map(Number);
+  const differences = version.split('.').map((part, index) => Number(part) - (others[index] ?? 0));
+  return (differences.find((difference) => difference !== 0) ?? 0) > 0;
+}
+
 /** Returns the tags of a version on npm and of its image: an older version than the newest moves no tag to itself. */
 export function tagsOf(version: string, onNpm: readonly string[]): { npm: string; image: readonly string[] } {
   const [major = ''] = version.split('.');
   const published = onNpm.filter(isReleasable);
-  const isNewest = (versions: readonly string[]) => versions.every((other) => semver.order(other, version) <= 0);
+  const isNewest = (versions: readonly string[]) => versions.every((other) => !isHigher(other, version));
   const isNewestOfMajor = isNewest(published.filter((other) => other.startsWith(`${major}.`)));
   return {
     npm: isNewest(published) ? 'latest' : `latest-${major}`,

