@@ -1,5 +1,6 @@
-import { createRouteCheck } from './guard/guard.ts';
+import { isAccepted } from './guard/decision.ts';
 import { nonceHeaders } from './guard/rejection.ts';
+import { createRouteCheck } from './guard/route-check.ts';
 import type { IncomingRequest } from './node/incoming.ts';
 import { authenticate, authOf as authOfIncoming, setRejectionHeaders } from './node/require-token.ts';
 import type { AuthOf, CheckRequirements, Claims, Guard, OptionalAuth, RejectionOptions } from './types.ts';
@@ -43,13 +44,13 @@ export function requireToken(
   const check = createRouteCheck(guard, requirements, options);
   return async ({ raw }, reply) => {
     const result = await authenticate(raw, check);
-    if ('claims' in result) {
+    if (isAccepted(result)) {
       for (const header of nonceHeaders(result.dpopNonce)) reply.header(...header);
       return undefined;
     }
     reply.code(result.status);
-    setRejectionHeaders(reply, result.headers);
-    return reply.send(await result.text());
+    setRejectionHeaders(reply, Object.entries(result.headers));
+    return reply.send(result.body);
   };
 }
 

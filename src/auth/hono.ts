@@ -1,7 +1,8 @@
 import type { Context, Env, Input, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { createRouteCheck, requireAccepted } from './guard/guard.ts';
+import { isAccepted } from './guard/decision.ts';
 import { isDropped, nonceHeaders } from './guard/rejection.ts';
+import { createRouteCheck, requireAccepted } from './guard/route-check.ts';
 import type { Accepted, AuthOf, CheckRequirements, Claims, Guard, OptionalAuth, RejectionOptions } from './types.ts';
 
 export type { AuthOf };
@@ -45,12 +46,13 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
     if (incoming !== undefined && raw.incoming === undefined)
       Object.defineProperty(raw, 'incoming', { value: incoming });
     const result = await check(raw);
-    if (!('claims' in result)) {
+    if (!isAccepted(result)) {
       for (const name of [...context.res.headers.keys()].filter(isDropped)) context.header(name, undefined);
-      for (const [name, value] of result.headers) context.header(name, value, { append: name === 'vary' });
-      return context.body(await result.text(), result.status as ContentfulStatusCode) as never;
+      for (const [name, value] of Object.entries(result.headers))
+        context.header(name, value, { append: name === 'vary' });
+      return context.body(result.body, result.status as ContentfulStatusCode) as never;
     }
-    context.set('protected-api', result);
+    context.set('protected-api', result as Accepted<AcceptedClaims, Optional>);
     await next();
     for (const header of nonceHeaders(result.dpopNonce)) context.header(...header);
     return undefined;

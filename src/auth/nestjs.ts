@@ -1,8 +1,8 @@
 import { type CanActivate, createParamDecorator, type ExecutionContext, HttpException } from '@nestjs/common';
-import { requireGuard } from './guard/guard.ts';
 import { nonceHeaders } from './guard/rejection.ts';
-import type { RejectionError } from './guard/rejection-error.ts';
-import { createPolicyReader } from './guard/requirements.ts';
+import { RejectionError } from './guard/rejection-error.ts';
+import { copyRequirements, createPolicyReader } from './guard/requirements.ts';
+import { preparedGuard } from './guard/route-check.ts';
 import type { IncomingRequest } from './node/incoming.ts';
 import { authOf, type Carrier, checkIncoming, setHeader, setRejectionHeaders } from './node/require-token.ts';
 import type { Authentication, CheckRequirements, Guard, OptionalAuth } from './types.ts';
@@ -32,15 +32,17 @@ const metadata = Reflect as unknown as Metadata;
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
 export function tokenGuard(guard: Guard<object>, requirements: CheckRequirements = {}): CanActivate {
-  requireGuard(guard, requirements);
-  const isEmpty = namesIn(requirements).length === 0;
+  // Remembered by the guard, as those of the decorators are, because they can never change.
+  const own = copyRequirements(requirements);
+  preparedGuard(guard).prepare(own);
+  const isEmpty = namesIn(own).length === 0;
   return {
     async canActivate(context) {
       const access = accessOf(context.getClass(), context.getHandler());
       if (access === 'public') return true;
       const { request, response } = exchangeOf(context);
       // Those of the route are first, because a challenge names their scope.
-      const all = access === undefined ? [requirements] : [access, ...(isEmpty ? [] : [requirements])];
+      const all = access === undefined ? [own] : [access, ...(isEmpty ? [] : [own])];
       try {
         for (const each of all) {
           const { dpopNonce } = await checkIncoming(guard, request, undefined, each);
@@ -48,9 +50,7 @@ export function tokenGuard(guard: Guard<object>, requirements: CheckRequirements
         }
         return true;
       } catch (error) {
-        // Not by its class: the guard may be of another copy of the package.
-        if (Object(error).name !== 'RejectionError') throw error;
-        throw exceptionFor(error as RejectionError, context.getType(), response);
+        throw error instanceof RejectionError ? exceptionFor(error, context.getType(), response) : error;
       }
     },
   };
@@ -67,8 +67,9 @@ export function Public(): ClassDecorator & MethodDecorator {
  * @throws {TypeError} a requirement is not valid
  */
 export function RequireToken(requirements: CheckRequirements = {}): ClassDecorator & MethodDecorator {
-  readRequirements(requirements);
-  return mark(requirements);
+  const own = copyRequirements(requirements);
+  readRequirements(own);
+  return mark(own);
 }
 
 const { readRequirements } = createPolicyReader({

@@ -3,6 +3,7 @@
  * before any hook of the route. The second lock, the hooks, does not rely on it.
  */
 
+import { type PlainResponse, toResponse } from '../guard/decision.ts';
 import { nonceHeaders } from '../guard/rejection.ts';
 import { attempt, isPromise, whenSettled } from '../values/promises.ts';
 import { pathOf } from '../values/text.ts';
@@ -16,28 +17,26 @@ import { type Plan, plans } from './plan.ts';
 /** Returns the rejection, or undefined once the acceptance is recorded. */
 function decide(context: Context, plan: Plan): Response | undefined | Promise<Response | undefined> {
   const { request, set } = context;
-  const pending = attempt(() =>
-    isMisrouted(context, plan)
-      ? new Response(null, { status: 400, headers: { 'cache-control': 'no-store' } })
-      : plan.check(request),
-  );
+  const pending = attempt(() => (isMisrouted(context, plan) ? misrouted : plan.check(request)));
   if (isPromise(pending)) unaccepted.add(context);
   return whenSettled(
     pending,
     (checked) => {
       if (!Array.isArray(checked)) {
         dropCaching(set);
-        return checked;
+        return toResponse(checked);
       }
       if (isPromise(pending)) unaccepted.delete(context);
       accept(request, { plan, accepted: checked });
-      const nonce = plan.hasProofs ? checked.find((accepted) => accepted?.dpopNonce)?.dpopNonce : undefined;
+      const nonce = plan.hasProofs ? checked.find((accepted) => accepted.dpopNonce)?.dpopNonce : undefined;
       if (nonce !== undefined) Object.assign(set.headers, Object.fromEntries(nonceHeaders(nonce)));
       return undefined;
     },
     failWith,
   );
 }
+
+const misrouted: PlainResponse = { status: 400, headers: { 'cache-control': 'no-store' }, body: null };
 
 /**
  * Whether Elysia has found the route by another path than the one in a proof: it looks for the path behind 11

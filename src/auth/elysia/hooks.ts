@@ -4,6 +4,7 @@
  * its gate.
  */
 import { ElysiaCustomStatusResponse, NotFoundError, status } from 'elysia';
+import { toResponse } from '../guard/decision.ts';
 import { requirementError } from '../guard/scopes.ts';
 import type { RouteRequirements } from '../types.ts';
 import { promised } from '../values/promises.ts';
@@ -118,7 +119,7 @@ function requirementHook(name: Requirement['name'], value: unknown): Hook {
       const rejection = await plan.judge(name, returned, context.request, accepted);
       if (rejection === undefined) return undefined;
       forbidStoring(context.set);
-      return status(rejection.status as 403, rejection);
+      return status(rejection.status as 403, toResponse(rejection));
     } catch (cause) {
       forbidStoring(context.set);
       if (cause instanceof NotFoundError) throw cause;

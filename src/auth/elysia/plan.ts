@@ -3,7 +3,8 @@
  * when a plan is checked is the gate's.
  */
 import type { GuardCore } from '../guard/core.ts';
-import type { AcceptedToken, Decision } from '../guard/decide.ts';
+import type { Decision } from '../guard/decide.ts';
+import { isAccepted, type Rejection } from '../guard/decision.ts';
 import { allOf } from '../guard/requirements.ts';
 import { requirementError } from '../guard/scopes.ts';
 import { haveEqualOptions } from '../options/check-options.ts';
@@ -36,11 +37,11 @@ export interface Requirement {
 export const isCalled = ({ name, value }: Requirement): boolean =>
   typeof value === 'function' && (name === 'scope' || name === 'authorize');
 
-/** What a guard has accepted a request with: nothing where a token is optional. */
-export type Accepted = AcceptedToken | undefined;
+/** What a guard has accepted a request with: without claims where a token is optional. */
+export type Accepted = Exclude<Decision, Rejection>;
 
 /** The rejection of a request, or what each guard has accepted it with, in the order of the checks. */
-type Checked = Response | Accepted[];
+type Checked = Rejection | Accepted[];
 
 /** How the requests of one route are checked. */
 export type Plan = ReturnType<typeof createPlan>;
@@ -66,7 +67,10 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
     .filter((use, place, all) => place === all.findIndex((each) => isSameUse(each, use)));
   const checks = distinct.map((use) => ({
     use,
-    policy: allOf(fixed.map(({ name, value }) => use.core.readRequirements({ [name]: value } as Requirements, route))),
+    policy: allOf(
+      fixed.map(({ name, value }) => use.core.readRequirements({ [name]: value } as Requirements, route)),
+      isOptional,
+    ),
   }));
   const [inner] = checks;
 
@@ -75,8 +79,8 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
     const check = checks[place];
     if (check === undefined) return accepted;
     const { use, policy } = check;
-    return whenSettled(use.core.decide(request, policy, isOptional), (decision: Decision) => {
-      if (decision !== undefined && !('claims' in decision)) return decision;
+    return whenSettled(use.core.decide(request, policy), (decision: Decision) => {
+      if (!isAccepted(decision)) return decision;
       accepted[place] = decision;
       return checkFrom(request, place - 1, accepted);
     });
@@ -85,13 +89,11 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
   /** Returns the rejection of what a function of the context has returned, if any. Only the gate verifies tokens. */
   function judge(name: Requirement['name'], returned: unknown, request: Request, accepted: readonly Accepted[]) {
     if (name === 'authorize')
-      return returned === true
-        ? undefined
-        : inner?.use.core.reject(request, refuse('access_denied'), { challenge: {} });
+      return returned === true ? undefined : inner?.use.core.reject(request, refuse('access_denied'), withoutChallenge);
     for (const [place, { use }] of checks.entries()) {
       const policy = use.core.readScope(returned, route);
-      const decision = accepted[place];
-      const refusal = decision ? policy.check(decision.ownClaims) : refuse('credentials_missing');
+      const claims = accepted[place]?.ownClaims;
+      const refusal = claims ? policy.check(claims) : refuse('credentials_missing');
       if (refusal) return use.core.reject(request, refusal, policy);
     }
     return undefined;
@@ -114,6 +116,8 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
     judge,
   };
 }
+
+const withoutChallenge = { challenge: {}, isOptional: false };
 
 /** Whether two guards decide alike about every request. */
 export const isSameUse = (some: GuardUse, other: GuardUse): boolean =>

@@ -1,6 +1,7 @@
 import { Elysia, NotFoundError } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
-import { resourceMetadataPath } from '../guard/metadata.ts';
+import { toResponse } from '../guard/decision.ts';
+import { readResourceMembers, resourceMetadataPath } from '../guard/metadata.ts';
 import type { Claims, MisspeltRequirements, PluginSettings, ResourceMembers, RouteRequirements } from '../types.ts';
 import { boolean } from '../values/option-kinds.ts';
 import { checkMembers } from '../values/option-members.ts';
@@ -98,18 +99,23 @@ const usersOf = new WeakMap<GuardCore, Set<unknown>>();
  * @example
  * const guard = createGuard({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com', publicUrl: 'https://api.example.com' });
  * new Elysia().use(resourceMetadata(guard)).use(resourceServer(guard))
- * @throws {TypeError} an option is invalid, or `publicUrl` is missing
+ * @throws {TypeError} an option or a member is not valid, or `publicUrl` is missing
  */
 export function resourceMetadata(given: GuardOr<AnyOptions>, members: ResourceMembers = {}) {
   const core = coreFrom(given);
   const resource = resourceOf(core);
   if (resource === undefined) throw new TypeError('Cannot serve resource metadata: publicUrl is missing');
+  const shown = readResourceMembers(members);
   // When a plugin is used, Elysia gives it a method that returns the routes of the whole application.
   const plugin = new Elysia() as Elysia & { getGlobalRoutes(): readonly ListedRoute[] };
   const serve = ({ request }: { readonly request: Request }) => {
-    const response = core.metadata(request, () => scopesFor(resource, plugin.getGlobalRoutes()), members);
+    const plain = core.metadata(request, () => ({
+      scopes: scopesFor(resource, plugin.getGlobalRoutes()),
+      members: shown,
+    }));
     // Elysia also serves the path with a slash at its end.
-    return response ?? Promise.reject(new NotFoundError());
+    if (plain === undefined) throw new NotFoundError();
+    return toResponse(plain);
   };
   const path = resourceMetadataPath(resource);
   // Without a route for HEAD, Elysia replaces the length of the document by that of the empty body.

@@ -1,11 +1,13 @@
 import { createGuardCore } from '../guard/core.ts';
+import { isAccepted as wasAccepted } from '../guard/decision.ts';
 import { guardOf } from '../guard/guard.ts';
 import type { RoutePolicy } from '../guard/requirements.ts';
+import { type Decided, preparedGuard } from '../guard/route-check.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { isProof } from '../proof/check-proof.ts';
 import { Refusal, refusals } from '../refusals.ts';
 import { type ClaimRules, readClaims } from '../token/claims.ts';
-import type { Authentication, CheckedOptions, Claims, GuardOptions, GuardRequest, Requirements } from '../types.ts';
+import type { CheckedOptions, Claims, GuardOptions, GuardRequest, Requirements } from '../types.ts';
 import { isJsonObject, isText, type Members } from '../values/json.ts';
 import { settingOf } from '../values/text.ts';
 import { describeChecks } from './checks/checks.ts';
@@ -83,14 +85,14 @@ export async function explainToken(
         (lacksScope ? 'scope_insufficient' : 'accepted'))
       : undefined;
   const explained = { isAccepted, checks: withVerdicts(checks, reason, unverified), suggestion: undefined };
-  if (!(result instanceof Response) || !reason) {
+  if (wasAccepted(result) || !reason) {
     const advice = ['Token is accepted', ...doubtsAbout(claims, result)].join('. ') + decoded.aside;
     return withRender({ ...explained, status: 200, error: undefined, advice });
   }
   const doubt = doubtKind(claims);
   const advice = (adviceFor(checks, reason) || refusals[reason].description) + (doubt && `. ${doubt}`);
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : adviseUnverified(checks, unverified);
-  const error = errorIn(await result.text()) ?? refusals[reason].error;
+  const error = errorIn(result.body) ?? refusals[reason].error;
   return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere + decoded.aside });
 }
 
@@ -105,13 +107,13 @@ async function decideOn(
   let now = Date.now;
   const onKeys = (issuer: string, keys: readonly unknown[]) => void published.set(issuer, keys.filter(isJsonObject));
   const core = createGuardCore(options, { onKeys, now: () => now() });
-  const { check } = guardOf(core);
-  const result = await check(request, requirements);
+  const check = preparedGuard(guardOf(core)).prepare(requirements);
+  const result = await check(request);
   const { iat } = proof?.claims ?? {};
   if (reasons[0] === 'proof_time' && typeof iat === 'number') {
     now = () => iat * 1000;
     // Another object, because checks of the same one share what they have found.
-    await check({ ...request }, requirements);
+    await check({ ...request });
   }
   core.stop();
   return { core, result };
@@ -148,9 +150,9 @@ const explainProofAlone = () =>
   });
 
 /** Returns what may be wrong with a token that is accepted. */
-function doubtsAbout(claims: Members, result: Response | Authentication): readonly string[] {
+function doubtsAbout(claims: Members, result: Decided): readonly string[] {
   const doubt = doubtKind(claims);
-  const grants = result instanceof Response || result.scopes.length > 0;
+  const grants = !wasAccepted(result) || result.scopes.length > 0;
   return [...(doubt ? [doubt] : []), ...(grants ? [] : ['It grants no scope'])];
 }
 

@@ -12,8 +12,8 @@ import { createTimeLimit, type WithinLimit } from '../values/time-limit.ts';
 import { createDecide } from './decide.ts';
 import { createFoundIssuerReader } from './found-issuer.ts';
 import { createMetadata } from './metadata.ts';
-import { createReject, prepareRejections } from './rejection.ts';
-import { createPolicyReader, type RoutePolicy } from './requirements.ts';
+import { createReject, prepareRejections, type Shown } from './rejection.ts';
+import { createPolicyReader } from './requirements.ts';
 
 /*
  * Puts the parts of a guard together, for the doors and the adapters. It decides nothing itself: the order of the
@@ -55,8 +55,8 @@ export function createGuardCore(
     /** Decides about a request as of now. Checks of one request share what its token and its proof need. */
     decide,
     /** Returns the rejection of a request whose token was accepted, but does not allow what the request does. */
-    reject: (request: GuardRequest, refusal: Refusal, policy: Pick<RoutePolicy, 'challenge'>) =>
-      reject(request, refusal, schemeOf(request), policy),
+    reject: (request: GuardRequest, refusal: Refusal, shown: Shown) =>
+      reject(request, refusal, schemeOf(request), shown),
     /** What is sent for each reason. */
     prepared,
     metadata: createMetadata(options, prepared.method_not_allowed),

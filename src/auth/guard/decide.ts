@@ -3,11 +3,12 @@ import { isSamePresentation, type Presentation } from '../proof/presentation.ts'
 import { Refusal, refuse } from '../refusals.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
 import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
-import type { Authentication, CheckedOptions, Claims, DpopMode, GuardRequest, Scheme } from '../types.ts';
+import type { Anonymous, Authentication, CheckedOptions, Claims, DpopMode, GuardRequest, Scheme } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { attempt, ignoreRejection, isPromise, run, type Steps, wait, whenSettled } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
+import { accept, type Rejection } from './decision.ts';
 import { offeredCredentials } from './offered-credentials.ts';
 import { acceptedSchemes, type createReject } from './rejection.ts';
 import type { RoutePolicy } from './requirements.ts';
@@ -17,13 +18,16 @@ import type { RoutePolicy } from './requirements.ts';
  * decided in rejection.ts, and what a route requires in requirements.ts.
  */
 
-/** What a request is accepted with, nothing where a token is optional, or the response that rejects it. */
-export type Decision = AcceptedToken | Response | undefined;
+/** What a request is accepted with, with the mark of what is accepted, or the rejection. */
+export type Decision = AcceptedToken | AcceptedAnonymous | Rejection;
 
 /** What a request is accepted with, and the claims as its token has them. */
 export interface AcceptedToken extends Pick<Authentication, 'claims' | 'token' | 'dpopNonce'> {
   readonly ownClaims: Claims;
 }
+
+/** A request without credentials, where a token is optional. */
+type AcceptedAnonymous = Anonymous & Readonly<Record<'ownClaims', undefined>>;
 
 interface DecideParts extends Pick<TimeAndRandom, 'now'> {
   readonly verifier: Verifier;
@@ -45,19 +49,16 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
   const checkBinding = createBindingCheck({ ...options, withinLimit: parts.withinLimit, now });
   const applySchema = createClaimsReader(options.claims);
   const checkRevocation = createRevocationCheck(options, parts.withinLimit);
+  const anonymous = createAnonymous();
 
-  function* decide(request: GuardRequest, policy: RoutePolicy, isOptional: boolean): Steps<Decision> {
+  function* decide(request: GuardRequest, policy: RoutePolicy): Steps<Decision> {
     // One Authorization header with one scheme and one token (RFC 6750 §2.1, RFC 9449 §7.1). No other place is looked
     // at, apart from the subprotocols of a WebSocket with `webSocketProtocol`.
     const { scheme, token } = readCredentials(request);
-    const rejected = (refusal: Refusal) => {
-      const response = reject(request, refusal, scheme, policy);
-      if (isOptional) response.headers.append('vary', 'Authorization');
-      return response;
-    };
+    const rejected = (refusal: Refusal) => reject(request, refusal, scheme, policy);
     if (token instanceof Refusal) {
-      const isAnonymous = isOptional && policy.isEmpty && token.reason === 'credentials_missing';
-      return isAnonymous ? undefined : rejected(token);
+      const isAnonymous = policy.isOptional && policy.isEmpty && token.reason === 'credentials_missing';
+      return isAnonymous ? anonymous : rejected(token);
     }
     const shared = share(request, token);
     // Header, key, signature, then issuer, audience, required claims, time (RFC 7515 §5.2, RFC 7519 §7.2, RFC 9068 §4).
@@ -84,7 +85,7 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
     announce(request, shared, claims);
     // Step-up (RFC 9470 §4), then scope (RFC 6750 §3.1).
     const unmet = policy.check(ownClaims) ?? checkAnyScope?.(ownClaims);
-    return unmet ? rejected(unmet) : { claims, token, ownClaims, dpopNonce: proof?.nextNonce };
+    return unmet ? rejected(unmet) : accept({ claims, token, ownClaims, dpopNonce: proof?.nextNonce });
   }
 
   function announce(request: GuardRequest, shared: Shared, claims: Claims): void {
@@ -94,11 +95,22 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
   }
 
   return {
-    decide: (request: GuardRequest, policy: RoutePolicy, isOptional: boolean) =>
-      run(decide(request, policy, isOptional)),
+    decide: (request: GuardRequest, policy: RoutePolicy) => run(decide(request, policy)),
     schemeOf: (request: GuardRequest) => readCredentials(request).scheme,
   };
 }
+
+const createAnonymous = (): AcceptedAnonymous =>
+  Object.freeze(
+    accept({
+      claims: undefined,
+      token: undefined,
+      scopes: Object.freeze([]),
+      clientId: undefined,
+      dpopNonce: undefined,
+      ownClaims: undefined,
+    }),
+  );
 
 /** What `isRevoked` gets besides the claims. */
 class RevocationCheck extends Limited {

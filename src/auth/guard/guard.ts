@@ -1,5 +1,4 @@
 import type {
-  Anonymous,
   CheckRequirements,
   Claims,
   ClaimsOf,
@@ -8,14 +7,15 @@ import type {
   GuardOptions,
   GuardRequest,
   MetadataMembers,
-  OptionalAuth,
   OptionsFor,
-  RejectionOptions,
-  Requirements,
 } from '../types.ts';
-import { isJsonObject, namesIn } from '../values/json.ts';
 import { createGuardCore, type GuardCore } from './core.ts';
-import { errorOf } from './rejection-error.ts';
+import type { AcceptedToken } from './decide.ts';
+import { accept, isAccepted, toResponse } from './decision.ts';
+import { readMetadataMembers } from './metadata.ts';
+import { RejectionError } from './rejection-error.ts';
+import { isConstant, type RoutePolicy } from './requirements.ts';
+import { type Decided, guards } from './route-check.ts';
 
 const cores = new WeakMap<object, GuardCore>();
 
@@ -25,51 +25,11 @@ const cores = new WeakMap<object, GuardCore>();
  */
 export function coreOf(guard: object): GuardCore | undefined {
   const core = cores.get(guard);
-  const { check, reload } = Object(guard) as Partial<Guard>;
-  if (core === undefined && typeof check === 'function' && typeof reload === 'function')
+  if (core === undefined && guards().has(Object(guard)))
     throw new TypeError(
-      'Cannot use a guard: two copies of protected-api are installed, and the guard is of the other one. `npm ls protected-api` lists them',
+      'Cannot use a guard: another copy of protected-api has created it. Create it again after a hot reload. Otherwise, `npm ls protected-api` lists the copies, or two bundles have one each',
     );
   return core;
-}
-
-/**
- * Checks what a route is set up with.
- * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
- */
-export function requireGuard(guard: unknown, requirements: Requirements): void {
-  const { check } = Object(guard) as Partial<Guard>;
-  if (typeof check !== 'function')
-    throw new TypeError(
-      'Cannot set up a route: expected a guard. Write requireToken(guard) or serveMetadata(guard), with a guard from createGuard(options)',
-    );
-  cores.get(guard as Guard)?.readRequirements(requirements);
-}
-
-/**
- * Returns the check of a route, which throws rejections or returns them.
- * @throws {TypeError} the first argument is not a guard, or another one is not valid
- */
-export function createRouteCheck(guard: Guard<object>, requirements: CheckRequirements, options: RejectionOptions) {
-  requireGuard(guard, requirements);
-  const { rejection = 'send' } = Object(options) as RejectionOptions;
-  const isKnown = isJsonObject(options) && namesIn(options).every((name) => name === 'rejection');
-  if (!isKnown || (rejection !== 'send' && rejection !== 'throw'))
-    throw new TypeError("Cannot set up a route: the third argument must be { rejection: 'throw' }, or be left out");
-  return (request: GuardRequest) =>
-    rejection === 'throw' ? guard.requireToken(request, requirements) : guard.check(request, requirements);
-}
-
-/**
- * Returns what a request was accepted with.
- * @throws {TypeError} no guard has accepted the request, and that is not optional
- */
-export function requireAccepted<Accepted>(
-  accepted: Accepted | undefined,
-  options?: OptionalAuth,
-): Accepted | undefined {
-  if (accepted !== undefined || options?.optional === true) return accepted;
-  throw new TypeError('Cannot read claims: no guard has accepted the request. Add requireToken before the handler');
 }
 
 /**
@@ -89,49 +49,74 @@ export function createGuard<Schema extends ClaimsSchema | undefined = undefined>
 /** Returns the guard of a core. */
 export function guardOf<AcceptedClaims extends object = Claims>(core: GuardCore): Guard<AcceptedClaims> {
   const { start, stop, reload, state } = core;
-  const tokenOnly = core.readRequirements({});
-  const check = async (request: GuardRequest, requirements?: CheckRequirements) => {
+  const policyOf = createPolicyMemory(core);
+  const decide = async (request: GuardRequest, policy: RoutePolicy): Promise<Decided> => {
     requireRequest(request);
-    const policy = requirements === undefined ? tokenOnly : core.readRequirements(requirements);
-    const decision = await core.decide(request, policy, requirements?.optional === true);
-    if (decision === undefined) return anonymous;
-    if (decision instanceof Response) return decision;
-    const { claims, token, ownClaims, dpopNonce } = decision;
-    return {
-      claims,
-      token,
-      dpopNonce,
-      get clientId() {
-        return clientOf(ownClaims);
-      },
-      get scopes() {
-        return core.scopesOf(ownClaims);
-      },
-    };
+    const decision = await core.decide(request, policy);
+    if (!isAccepted(decision)) return decision;
+    return decision.ownClaims === undefined ? decision : accept(toAuthentication(decision, core));
+  };
+  const check = async (request: GuardRequest, requirements?: CheckRequirements) => {
+    const decided = await decide(request, policyOf(requirements));
+    return isAccepted(decided) ? decided : toResponse(decided);
   };
   const requireToken = async (request: GuardRequest, requirements?: CheckRequirements) => {
-    const result = await check(request, requirements);
-    // No `instanceof Response`: @hono/node-server replaces that global.
-    if ('claims' in result) return result;
-    throw errorOf(result);
+    const decided = await decide(request, policyOf(requirements));
+    if (isAccepted(decided)) return decided;
+    throw new RejectionError(decided);
   };
-  const metadata = (request: GuardRequest, { scopes = [], ...members }: MetadataMembers = {}) => {
+  const readDetails = (given: MetadataMembers) => {
+    const { scopes, members } = readMetadataMembers(given);
+    return { scopes: scopes.length > 0 ? core.readRequirements({ scope: scopes }).alternatives.flat() : [], members };
+  };
+  const metadata = (request: GuardRequest, members: MetadataMembers = {}) => {
     requireRequest(request);
-    const named = () => (scopes.length > 0 ? core.readRequirements({ scope: scopes }).alternatives.flat() : []);
-    return core.metadata(request, named, members);
+    const plain = core.metadata(request, () => readDetails(members));
+    return plain && toResponse(plain);
   };
   const guard = { check, requireToken, metadata, start, stop, reload, state } as unknown as Guard<AcceptedClaims>;
   cores.set(guard, core);
+  guards().set(guard, {
+    prepare(requirements) {
+      const policy = policyOf(requirements);
+      return (request) => decide(request, policy);
+    },
+    prepareMetadata(members) {
+      const details = readDetails(members);
+      return (request) => core.metadata(request, () => details);
+    },
+    toError: (rejection) => new RejectionError(rejection),
+  });
   return guard;
 }
 
-const anonymous: Anonymous = Object.freeze({
-  claims: undefined,
-  token: undefined,
-  scopes: Object.freeze([]),
-  clientId: undefined,
-  dpopNonce: undefined,
-});
+/** Returns a function that reads requirements. It remembers what it has read of objects that can never change. */
+function createPolicyMemory({ readRequirements }: GuardCore) {
+  const tokenOnly = readRequirements({});
+  const known = new WeakMap<object, RoutePolicy>();
+  return (requirements: CheckRequirements | undefined): RoutePolicy => {
+    if (requirements === undefined) return tokenOnly;
+    const remembered = known.get(requirements);
+    if (remembered) return remembered;
+    const policy = readRequirements(requirements);
+    if (isConstant(requirements)) known.set(requirements, policy);
+    return policy;
+  };
+}
+
+function toAuthentication({ claims, token, dpopNonce, ownClaims }: AcceptedToken, { scopesOf }: GuardCore) {
+  return {
+    claims,
+    token,
+    dpopNonce,
+    get clientId() {
+      return clientOf(ownClaims);
+    },
+    get scopes() {
+      return scopesOf(ownClaims);
+    },
+  };
+}
 
 /** RFC 9068 §2.2 names it client_id; Auth0 and Keycloak azp, Okta cid, Entra azp or appid. */
 const clientOf = ({ client_id, azp, cid, appid }: Claims): string | undefined =>

@@ -1,10 +1,12 @@
 import { namesOf } from '../keys/algorithms.ts';
 import { inTenant } from '../keys/tenants.ts';
 import { isDiscoverable, optionsByIssuer } from '../options/issuers.ts';
-import type { CheckedOptions, ResourceMembers } from '../types.ts';
-import { text } from '../values/option-kinds.ts';
+import type { CheckedOptions, MetadataMembers, ResourceMembers } from '../types.ts';
+import type { Members } from '../values/json.ts';
+import { code, text } from '../values/option-kinds.ts';
 import { checkMembers } from '../values/option-members.ts';
 import { pathOf, settingOf } from '../values/text.ts';
+import type { PlainResponse } from './decision.ts';
 
 /** Pages of every origin may read the document: it is public, and a request for it has no effect. */
 const crossOrigin = { 'access-control-allow-origin': '*' };
@@ -18,10 +20,17 @@ export const preflight = {
 
 const allowed = 'GET, HEAD, OPTIONS';
 
+/** What the metadata say besides the options of the guard. */
+export interface Details {
+  /** In the form in which a client requests them. */
+  readonly scopes: readonly string[];
+  /** As the document has them. */
+  readonly members: Members;
+}
+
 /**
  * Returns a function that serves the metadata of the protected resource (RFC 9728), and returns undefined for any other
- * request. It lists the scopes, in the form in which a client requests them, only for the document. Without
- * `publicUrl`, it serves nothing.
+ * request. It reads the details only for the document. Without `publicUrl`, it serves nothing.
  */
 export function createMetadata(
   options: CheckedOptions,
@@ -42,35 +51,29 @@ export function createMetadata(
     }),
   };
 
-  return (
-    { method, url }: Pick<Request, 'method' | 'url'>,
-    listScopes: () => readonly string[],
-    members: ResourceMembers = {},
-  ) => {
+  return ({ method, url }: Pick<Request, 'method' | 'url'>, readDetails: () => Details): PlainResponse | undefined => {
     // Resources can have one path, and differ in the query (RFC 9728 §3.1).
     if (pathOf(url) !== path || (search !== '' && new URL(url).search !== search)) return undefined;
-    if (method === 'OPTIONS') return new Response(null, { status: 204, headers: preflight });
+    if (method === 'OPTIONS') return { status: 204, headers: preflight, body: null };
     if (method !== 'GET' && method !== 'HEAD') {
       const { status, text, contentType } = notAllowed;
-      return new Response(text, { status, headers: { ...crossOrigin, 'content-type': contentType, Allow: allowed } });
+      return { status, headers: { ...crossOrigin, 'content-type': contentType, allow: allowed }, body: text };
     }
     const headers = { ...crossOrigin, 'content-type': 'application/json' };
-    const scopes = listScopes();
-    const checked = checkMembers('Cannot write metadata', memberRules, members);
-    const shown = Object.entries(checked).map(([name, value]) => [settingOf(name).toLowerCase(), value]);
+    const { scopes, members } = readDetails();
     const body = {
       ...document,
       // RFC 9728 §3.2: a parameter without values is left out.
       ...(scopes.length > 0 && { scopes_supported: scopes }),
-      ...Object.fromEntries(shown),
+      ...members,
     };
     const text = JSON.stringify(body);
     // RFC 9728 §7.10. A minute bounds how long a client goes on with what an operator has changed.
     const cached = { ...headers, 'cache-control': 'max-age=60' };
-    if (method === 'GET') return new Response(text, { headers: cached });
+    if (method === 'GET') return { status: 200, headers: cached, body: text };
     // RFC 9110 §8.6: the length of what GET returns. Bun would send 0.
     const length = String(new TextEncoder().encode(text).length);
-    return new Response(null, { headers: { ...cached, 'content-length': length } });
+    return { status: 200, headers: { ...cached, 'content-length': length }, body: null };
   };
 }
 
@@ -87,6 +90,25 @@ function authorizationServers(options: CheckedOptions): readonly string[] | unde
   const urls = [...new Set(servers)];
   return urls.length > 0 ? urls : undefined;
 }
+
+/**
+ * Returns the members that the document shows to people.
+ * @throws {TypeError} one is unknown, or not valid
+ */
+export const readResourceMembers = (given: ResourceMembers): Members =>
+  toDocument(checkMembers(action, memberRules, given));
+
+/** The same with the scopes that an application lists, which are validated as requirements are. */
+export function readMetadataMembers(given: MetadataMembers) {
+  const { scopes = [], ...members } = checkMembers(action, { ...memberRules, scopes: aList }, given);
+  return { scopes, members: toDocument(members) };
+}
+
+const toDocument = (members: Members) =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [settingOf(name).toLowerCase(), value]));
+
+const action = 'Cannot write metadata';
+const aList = code<readonly string[]>('a list of scopes', Array.isArray);
 
 const aText = text('text that is not blank');
 const memberRules = {

@@ -1,26 +1,7 @@
 import { refusals } from '../refusals.ts';
 import type { RefusalDescription, RefusalReason } from '../types.ts';
-
-/** What is sent for a reason, but for its challenge or `Retry-After`. */
-export interface PreparedRejection<Reason extends RefusalDescription['reason'] = RefusalReason> {
-  readonly reason: Reason;
-  readonly status: number;
-  readonly contentType: string;
-  /** JSON, if the body was given as an object. */
-  readonly text: string;
-  readonly isJson: boolean;
-}
-
-/** Where a rejection has its source. A weak map of rejections would take a tenth of the time of one. */
-const source = Symbol('source');
-
-type Sourced = Response & { [source]?: PreparedRejection };
-
-/** Notes what a rejection was made of, and returns it. */
-export function sourced(rejection: Sourced, from: PreparedRejection): Response {
-  rejection[source] = from;
-  return rejection;
-}
+import { shared } from '../values/shared.ts';
+import { type Rejection, toResponse } from './decision.ts';
 
 const graphqlCodes = {
   400: 'BAD_REQUEST',
@@ -30,9 +11,14 @@ const graphqlCodes = {
   503: 'SERVICE_UNAVAILABLE',
 } as const;
 
+const { [Symbol.hasInstance]: isInstance } = Function.prototype;
+
+/** Errors of all copies of the package. Data cannot be one of them. */
+const errors = () => shared('errors', () => new WeakSet<object>());
+
 /**
  * The rejection of a request, as `guard.requireToken` throws it, with the members that Hono, Koa, Express, Fastify, h3
- * and GraphQL servers read. It contains no part of a token.
+ * and GraphQL servers read. It contains no part of a token. `instanceof` knows that of another copy of the package too.
  */
 export class RejectionError extends Error {
   override readonly name = 'RejectionError';
@@ -54,36 +40,37 @@ export class RejectionError extends Error {
   readonly expose = true;
   /** What GraphQL servers show of an error. */
   readonly extensions: { readonly code: string };
-  readonly #text: string;
+  readonly #rejection: Rejection;
 
-  constructor(rejection: Response, { reason, text, isJson }: PreparedRejection) {
-    const { error, description, status } = refusals[reason];
+  constructor(rejection: Rejection) {
+    const { reason, status, headers, body, isJson } = rejection;
+    const { error, description, status: usual } = refusals[reason];
     super(description);
     this.reason = reason;
     this.error = error;
     this.description = description;
-    this.status = rejection.status;
-    this.statusCode = rejection.status;
-    this.headers = Object.freeze(Object.fromEntries(rejection.headers));
-    this.body = isJson ? JSON.parse(text) : text;
-    this.extensions = Object.freeze({ code: graphqlCodes[status] });
-    this.#text = text;
+    this.status = status;
+    this.statusCode = status;
+    this.headers = headers;
+    this.body = isJson ? JSON.parse(body) : body;
+    this.extensions = Object.freeze({ code: graphqlCodes[usual] });
+    this.#rejection = rejection;
+    errors().add(this);
+  }
+
+  /** Whether a value is such an error, of any copy of the package; of a class that extends this one, as usual. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: a class that extends this one inherits the method.
+    return this === RejectionError ? errors().has(Object(value)) : isInstance.call(this, value);
   }
 
   /** The complete rejection, ready to send: a new object each time. */
   get response(): Response {
-    return new Response(this.#text, { status: this.status, headers: this.headers });
+    return toResponse(this.#rejection);
   }
 
   /** Returns `response`. Errors of Hono have a method of this name. */
   getResponse(): Response {
     return this.response;
   }
-}
-
-/** Returns the error for a rejection of this module. */
-export function errorOf(rejection: Sourced): RejectionError {
-  const from = rejection[source];
-  if (from === undefined) throw new TypeError('Cannot throw a rejection: it must be a Response of a guard');
-  return new RejectionError(rejection, from);
 }

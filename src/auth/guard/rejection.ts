@@ -4,61 +4,60 @@ import { isJsonObject } from '../values/json.ts';
 import { code, integer, text } from '../values/option-kinds.ts';
 import { readMembers } from '../values/option-members.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
+import type { Rejection } from './decision.ts';
 import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';
-import { type PreparedRejection, sourced } from './rejection-error.ts';
 import type { ChallengeParameters, RoutePolicy } from './requirements.ts';
+
+/** What is sent for a reason, but for its challenge or `Retry-After`. */
+export interface PreparedRejection<Reason extends RefusalDescription['reason'] = RefusalReason>
+  extends Pick<Rejection, 'status' | 'isJson'> {
+  readonly reason: Reason;
+  readonly contentType: string;
+  /** JSON, if the body was given as an object. */
+  readonly text: string;
+}
 
 export type PreparedRejections = { readonly [Reason in RefusalDescription['reason']]: PreparedRejection<Reason> };
 
+/** The part of a route's policy that its rejections show. */
+export type Shown = Pick<RoutePolicy, 'challenge' | 'isOptional'>;
+
 /**
- * Returns a function that calls `onRefused`, and makes the complete response of a refusal: status, body, and challenge
- * (RFC 6750 §3) or `Retry-After`.
+ * Returns a function that calls `onRefused`, and makes the complete rejection for a refusal: status, body, and
+ * challenge (RFC 6750 §3) or `Retry-After`.
  */
 export function createReject(options: CheckedOptions, prepared: PreparedRejections) {
-  // Copying a Headers object takes a third of the time of an object literal.
-  const known = new WeakMap<ChallengeParameters, Map<string, Headers>>();
+  const own = Object.entries(options.errorHeaders ?? {}).filter(([name]) => !isDropped(name));
+  const always = Object.fromEntries(new Headers(own));
+  const known = new WeakMap<Shown, Map<string, Rejection>>();
 
-  function createHeaders(refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Headers {
-    const headers = new Headers(Object.entries(options.errorHeaders ?? {}).filter(([name]) => !isDropped(name)));
-    const { contentType } = prepared[refusal.reason];
-    const own = {
+  function create(refusal: Refusal, scheme: Scheme, { challenge, isOptional }: Shown): Rejection {
+    const { reason, status, text, isJson, contentType } = prepared[refusal.reason];
+    const headers = {
+      ...always,
       'content-type': contentType,
       'cache-control': 'no-store',
       ...rejectionHeaders(refusal, scheme, challenge, options),
+      ...(isOptional && { vary: [always.vary ?? [], 'Authorization'].flat().join(', ') }),
     };
-    // Bun sends this name as it is written here, and the others as the standards write them.
-    for (const [name, value] of Object.entries(own))
-      headers.set(name === 'www-authenticate' ? 'WWW-Authenticate' : name, value);
-    return headers;
+    return Object.freeze({ reason, status, headers: Object.freeze(headers), body: text, isJson });
   }
 
-  function headersOf(refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Headers {
-    if (refusal.retryAfterSeconds > 1 || refusal.nonce !== undefined) return createHeaders(refusal, scheme, challenge);
-    // A route passes the same object each time.
-    const ofRoute = known.get(challenge) ?? new Map<string, Headers>();
-    known.set(challenge, ofRoute);
+  /** A route passes the same object each time, and needs the same rejection, unless that is for one client. */
+  function find(refusal: Refusal, scheme: Scheme, shown: Shown): Rejection {
+    if (refusal.retryAfterSeconds > 1 || refusal.nonce !== undefined) return create(refusal, scheme, shown);
+    const ofRoute = known.get(shown) ?? new Map<string, Rejection>();
+    known.set(shown, ofRoute);
     const key = `${scheme} ${refusal.reason}`;
-    const headers = ofRoute.get(key) ?? createHeaders(refusal, scheme, challenge);
-    ofRoute.set(key, headers);
-    return headers;
+    const rejection = ofRoute.get(key) ?? create(refusal, scheme, shown);
+    ofRoute.set(key, rejection);
+    return rejection;
   }
 
-  return (request: GuardRequest, refusal: Refusal, scheme: Scheme, { challenge }: Pick<RoutePolicy, 'challenge'>) => {
+  return (request: GuardRequest, refusal: Refusal, scheme: Scheme, shown: Shown): Rejection => {
     ignoreRejection(options.onRefused?.(request, refusal.reason, { expected: refusal.expected }));
-    const from = prepared[refusal.reason];
-    return sourced(respond(from.text, from.status, headersOf(refusal, scheme, challenge)), from);
+    return find(refusal, scheme, shown);
   };
-}
-
-let [tested, keepsHeaders]: [unknown, boolean] = [undefined, false];
-
-/** Returns a response. That of @hono/node-server keeps the headers it gets, to which applications add cookies. */
-function respond(text: string, status: number, shared: Headers): Response {
-  if (Response !== tested) {
-    const headers = new Headers();
-    [tested, keepsHeaders] = [Response, new Response(null, { headers }).headers === headers];
-  }
-  return new Response(text, { status, headers: keepsHeaders ? new Headers(shared) : shared });
 }
 
 /**

@@ -3,7 +3,7 @@ import { ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, CheckRequirements, Claims, Requirements } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { describeValue } from '../values/describe-value.ts';
-import { isJsonObject, isListOf, namesIn } from '../values/json.ts';
+import { deepFreeze, hasMember, isJsonObject, isListOf, memberOf, namesIn } from '../values/json.ts';
 import { isPlainWord } from '../values/text.ts';
 import { createGrantReader, createScopeReader, requirementError, type ScopeRules } from './scopes.ts';
 
@@ -31,6 +31,7 @@ function createPolicy(
   alternatives: Alternatives,
   stepUpChecks: readonly ClaimsCheck[],
   scopeChecks: readonly ClaimsCheck[],
+  isOptional: boolean,
 ) {
   const checks = [...stepUpChecks, ...scopeChecks];
   const check: ClaimsCheck = (claims) => {
@@ -40,11 +41,14 @@ function createPolicy(
     }
     return undefined;
   };
-  return { challenge, alternatives, isEmpty: checks.length === 0, stepUpChecks, scopeChecks, check };
+  return { challenge, alternatives, isEmpty: checks.length === 0, isOptional, stepUpChecks, scopeChecks, check };
 }
 
-/** Returns the policy that is met if all of these are. Its challenge names all scopes, and the lowest age. */
-export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
+/**
+ * Returns the policy that is met if all of these are. Its challenge names all scopes, and the lowest age.
+ * @param isOptional whether a request without a token is accepted
+ */
+export function allOf(policies: readonly RoutePolicy[], isOptional: boolean): RoutePolicy {
   const challenges = policies.map(({ challenge }) => challenge);
   const scopes = new Set(challenges.flatMap(({ scope }) => scope?.split(' ') ?? []));
   const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
@@ -56,10 +60,35 @@ export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
     policies.map(({ alternatives }) => alternatives).reduce(combine, [[]]),
     policies.flatMap(({ stepUpChecks }) => stepUpChecks),
     policies.flatMap(({ scopeChecks }) => scopeChecks),
+    isOptional,
   );
 }
 
 const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
+
+/**
+ * Returns a copy of requirements, frozen with everything in it, so that what is changed in them later, and where they
+ * are read again, changes nothing. What is not valid stays as it is.
+ */
+export function copyRequirements(requirements: CheckRequirements): CheckRequirements {
+  if (!isJsonObject(requirements)) return requirements;
+  const given = requirementNames.filter((name) => hasMember(requirements, name));
+  const names = new Set([...given, ...namesIn(requirements)]);
+  return deepFreeze(Object.fromEntries([...names].map((name) => [name, copyOf(memberOf(requirements, name))])));
+}
+
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return Array.from(value);
+  return isJsonObject(value) ? Object.fromEntries(namesIn(value).map((name) => [name, copyOf(value[name])])) : value;
+}
+
+/** Whether a value can never change: it is frozen with everything in it, and nothing is read by a function. */
+export function isConstant(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value !== 'function';
+  if (!Object.isFrozen(value) || ![Object.prototype, Array.prototype, null].includes(Object.getPrototypeOf(value)))
+    return false;
+  return Object.values(Object.getOwnPropertyDescriptors(value)).every((own) => 'value' in own && isConstant(own.value));
+}
 
 /**
  * Returns functions that validate requirements. Errors name the route, if it is given.
@@ -82,32 +111,34 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
     if (unknown !== undefined)
       throw requirementError(`${unknown} is not a requirement. Use ${requirementNames.join(', ')}`, route);
     // Each is read once, because it may be a getter.
-    const { scope: wanted, acr, maxAge, optional } = requirements as CheckRequirements;
-    const given: Readonly<Record<string, unknown>> = { scope: wanted, acr, maxAge, optional };
+    const given = requirementNames.map((name) => memberOf(requirements, name));
+    const [wanted, acr, maxAge, optional] = given;
     // Such as an unset variable, which must not open a route.
-    for (const name of requirementNames)
-      if (given[name] === undefined && name in requirements)
+    for (const [index, name] of requirementNames.entries())
+      if (given[index] === undefined && hasMember(requirements, name))
         throw requirementError(`${name} is undefined. If it is not required, leave it out`, route);
     if (optional !== undefined && typeof optional !== 'boolean')
       throw requirementError(`optional must be true or false, got ${describeValue(optional)}`, route);
     const scope = wanted === undefined ? undefined : policyOf(wanted, route);
     const acrValues = readAcr(acr, route);
+    const maxAgeSeconds = maxAge === undefined ? undefined : readMaxAge(maxAge, route);
     return createPolicy(
       {
         ...(scope && { scope: scope.named }),
         ...(acrValues && { acrValues: acrValues.join(' ') }),
-        ...(maxAge !== undefined && { maxAge: readMaxAge(maxAge, route) }),
+        ...(maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }),
       },
       scope?.alternatives ?? [[]],
-      acrValues || maxAge !== undefined ? [createStepUpCheck(acrValues, maxAge, options)] : [],
+      acrValues || maxAgeSeconds !== undefined ? [createStepUpCheck(acrValues, maxAgeSeconds, options)] : [],
       scope ? [scope.check] : [],
+      optional === true,
     );
   };
 
   /** Reads the scope that a function returned, which may be an empty list. */
   const readScope = (returned: unknown, route?: string): RoutePolicy => {
     const { named, alternatives, check } = policyOf(returned, route, true);
-    return createPolicy({ scope: named }, alternatives, [], named === undefined ? [] : [check]);
+    return createPolicy({ scope: named }, alternatives, [], named === undefined ? [] : [check], false);
   };
 
   const checkAnyScope: ClaimsCheck = (claims) =>
@@ -121,7 +152,7 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
   };
 }
 
-function readAcr(acr: Requirements['acr'], route?: string): readonly string[] | undefined {
+function readAcr(acr: unknown, route?: string): readonly string[] | undefined {
   const values = typeof acr === 'string' ? [acr] : acr;
   if (values === undefined || (isListOf(values, isPlainWord) && values.length > 0)) return values && [...values];
   throw requirementError(
@@ -130,8 +161,8 @@ function readAcr(acr: Requirements['acr'], route?: string): readonly string[] | 
   );
 }
 
-function readMaxAge(maxAge: number, route?: string): number {
-  if (Number.isSafeInteger(maxAge) && maxAge >= 1) return maxAge;
+function readMaxAge(maxAge: unknown, route?: string): number {
+  if (Number.isSafeInteger(maxAge) && Number(maxAge) >= 1) return Number(maxAge);
   // In OpenID Connect, `max_age=0` requests a new login.
   const advice =
     maxAge === 0 ? '. For a new login, write the seconds in which the request must follow it, such as 60' : '';

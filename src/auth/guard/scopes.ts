@@ -4,7 +4,7 @@ import { refuse } from '../refusals.ts';
 import { claimReader, isStringList } from '../token/claims.ts';
 import type { CheckedIssuer, CheckedOptions, Claims } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
-import { isListOf, namesIn } from '../values/json.ts';
+import { hasMember, isListOf, namesIn } from '../values/json.ts';
 import { isPlainWord, printable } from '../values/text.ts';
 
 /** The options that decide which scopes a token grants. An issuer can have its own `scopeClaim`. */
@@ -58,14 +58,15 @@ export function createScopeReader(rules: ScopeRules, grantedBy: ReturnType<typeo
   const { scopePrefix = '', scopeRequestPrefix = scopePrefix } = rules;
 
   return (scope: unknown, route?: string, allowsNone = false) => {
-    const isAny = typeof scope === 'object' && scope !== null && 'anyOf' in scope;
-    const [other] = isAny ? namesIn(scope).filter((name) => name !== 'anyOf') : [];
+    const any = typeof scope === 'object' && scope !== null && hasMember(scope, 'anyOf') ? scope : undefined;
+    const isAny = any !== undefined;
+    const [other] = isAny ? namesIn(any).filter((name) => name !== 'anyOf') : [];
     if (other !== undefined)
       throw requirementError(
         `${other} is not a member of scope. Write { anyOf: [...] }, or a list to require all`,
         route,
       );
-    const listed: unknown = isAny ? scope.anyOf : typeof scope === 'string' ? [scope] : scope;
+    const listed: unknown = isAny ? Reflect.get(any, 'anyOf') : typeof scope === 'string' ? [scope] : scope;
     if (!isListOf(listed, isPlainWord) || (listed.length === 0 && (isAny || !allowsNone)))
       throw requirementError(problemOf(scope, listed), route);
     const names = [...listed];

@@ -1,5 +1,7 @@
+import { accept, isAccepted, type PlainResponse } from '../guard/decision.ts';
 import { preflight } from '../guard/metadata.ts';
 import { nonceHeaders } from '../guard/rejection.ts';
+import { type Decided, preparedGuard } from '../guard/route-check.ts';
 import type { Accepted, CheckRequirements, Guard, GuardRequest } from '../types.ts';
 import { systemClock } from '../values/clock.ts';
 import { authInfoOf } from './auth-info.ts';
@@ -20,7 +22,7 @@ export interface McpExchange {
   readonly place: Place;
   /** What the client sent as `Host`. */
   readonly host: string | null;
-  check(requirements?: CheckRequirements): Promise<Accepted<object, true> | Response>;
+  check(requirements: CheckRequirements): Promise<Decided>;
   body(): MessageBody;
   /** Adds a header to the response, whoever makes it. */
   setHeader(name: string, value: string): void;
@@ -33,11 +35,12 @@ export interface McpExchange {
  */
 export function createMcpEndpoint(guard: Guard<object>, options: McpOptions) {
   const rules = readMcpOptions(guard, options);
+  const metadataFor = preparedGuard(guard).prepareMetadata({ scopes: rules.scopes });
   const admit = createAdmission(rules);
 
   async function decide(exchange: McpExchange) {
     const { request, place, host, setHeader } = exchange;
-    const metadata = guard.metadata(request, { scopes: rules.scopes });
+    const metadata = metadataFor(request);
     if (!metadata && place === undefined) return undefined;
     // DNS rebinding: a page of another site can reach a server of this machine by a name of its own.
     if (!rules.isAllowedHost(host)) return rejectMessage(403, 'Host is not allowed');
@@ -48,12 +51,13 @@ export function createMcpEndpoint(guard: Guard<object>, options: McpOptions) {
     const isPreflight = request.method === 'OPTIONS';
     const headers = { ...(isPreflight ? toPreflight : exposed), 'access-control-allow-origin': origin };
     for (const [name, value] of Object.entries(headers)) setHeader(name, value);
-    return isPreflight ? new Response(null, { status: 204 }) : admit(exchange);
+    return isPreflight ? noContent : admit(exchange);
   }
 
   return { decide, resource: rules.resource };
 }
 
+const noContent: PlainResponse = { status: 204, headers: {}, body: null };
 const toPreflight = { ...preflight, 'access-control-allow-methods': 'GET, POST, DELETE' };
 const exposed = { 'access-control-expose-headers': 'WWW-Authenticate, Retry-After, DPoP-Nonce, Mcp-Session-Id' };
 
@@ -69,9 +73,8 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
     const { method, headers } = request;
     // The challenge names no scope: clients then register with, and request, all scopes of the metadata.
     const first = await check({ optional: publicTools.length > 0 && place === 'endpoint' });
-    // No `instanceof Response`: @hono/node-server replaces that global.
-    if (!('claims' in first)) return unauthorized(first);
-    if (place !== 'endpoint') return notFound();
+    if (!isAccepted(first)) return unauthorized(first);
+    if (place !== 'endpoint') return notFound;
     // Without a token there is no stream: for a 401, clients would log in though they call public tools only.
     const methods = hasSessions && first.claims ? ['GET', 'POST', 'DELETE'] : ['POST'];
     if (!methods.includes(method))
@@ -79,14 +82,13 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
     const owner = ownerOf(first);
     const session = hasSessions ? headers.get('mcp-session-id') : null;
     if (session !== null && sessions.isForeign(session, owner)) return rejectMessage(404, 'Session not found', -32_001);
-    const read =
-      method === 'POST' ? await readMessages(body(), rules.maxBodyBytes) : { messages: [], message: undefined };
-    if (!('messages' in read)) return read;
-    const { messages, message } = read;
+    const { rejection, messages, message } =
+      method === 'POST' ? await readMessages(body(), rules.maxBodyBytes) : withoutBody;
+    if (rejection) return rejection;
     const scope = first.claims ? scopesFor(messages, first.scopes, rules) : [];
     const isDecided = first.claims ? scope.length === 0 : messages.every((each) => isPublic(each, publicTools));
     const auth = isDecided ? first : await check(scope.length > 0 ? { scope } : {});
-    if (!('claims' in auth)) return auth;
+    if (!isAccepted(auth)) return auth;
     for (const header of nonceHeaders(auth.dpopNonce)) setHeader(...header);
     const authInfo = auth.claims && { ...authInfoOf<object>(auth), resource: new URL(resource) };
     const isStream = method === 'GET' || messages.some((each) => each.method === 'subscriptions/listen');
@@ -103,15 +105,20 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
       if (method === 'DELETE') sessions.end(used);
       else if (!sessions.isForeign(used, owner)) sessions.use(used, owner);
     }
-    return { auth, authInfo, message, whenExpired, settle };
+    return accept({ auth, authInfo, message, whenExpired, settle });
   };
 }
 
-export const notFound = () => new Response('Not found', { status: 404 });
+export const notFound: PlainResponse = {
+  status: 404,
+  headers: { 'content-type': 'text/plain;charset=UTF-8' },
+  body: 'Not found',
+};
+const withoutBody = { rejection: undefined, messages: [], message: undefined };
 
 /** For a 400, clients would not log in: this is a malformed Authorization header. */
-const unauthorized = (rejection: Response): Response =>
-  rejection.status === 400 ? new Response(rejection.body, { status: 401, headers: rejection.headers }) : rejection;
+const unauthorized = (rejection: PlainResponse): PlainResponse =>
+  rejection.status === 400 ? { ...rejection, status: 401 } : rejection;
 
 /** Returns a user of one client. */
 const ownerOf = ({ claims, clientId }: Accepted<object, true>): string | undefined =>

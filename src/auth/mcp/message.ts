@@ -1,3 +1,4 @@
+import type { PlainResponse } from '../guard/decision.ts';
 import { isJsonObject, isListOf } from '../values/json.ts';
 import type { readMcpOptions } from './options.ts';
 
@@ -14,15 +15,23 @@ export type MessageBody =
   | Iterable<Uint8Array | string>;
 
 /** Returns the response to a request that no handler gets: an error of JSON-RPC 2.0 without `id`, as MCP requires. */
-export const rejectMessage = (status: number, message: string, code = -32_000, headers: Record<string, string> = {}) =>
-  new Response(JSON.stringify({ jsonrpc: '2.0', error: { code, message } }), {
-    status,
-    // RFC 9110 §15.1: some of these could be cached.
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
-  });
+export const rejectMessage = (
+  status: number,
+  message: string,
+  code = -32_000,
+  headers: Record<string, string> = {},
+): PlainResponse => ({
+  status,
+  // RFC 9110 §15.1: some of these could be cached.
+  headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+  body: JSON.stringify({ jsonrpc: '2.0', error: { code, message } }),
+});
 
 /** As in the SDKs. A longer batch takes seconds to check. */
 const MAX_BATCH = 100;
+
+/** Each has all members, because the prototype of all objects may have one that is left out. */
+const noMessage = (rejection: PlainResponse) => ({ rejection, messages: [], message: undefined });
 
 /** Returns the message in a body, and those of a batch; or the response to a body that is no message. */
 export async function readMessages(body: MessageBody, maxBytes: number) {
@@ -33,16 +42,16 @@ export async function readMessages(body: MessageBody, maxBytes: number) {
     if (!('parsed' in body))
       for await (const part of body) {
         bytes += part.length;
-        if (bytes > maxBytes) return rejectMessage(413, 'Message is too long', -32_600);
+        if (bytes > maxBytes) return noMessage(rejectMessage(413, 'Message is too long', -32_600));
         text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
       }
     const message: unknown = 'parsed' in body ? body.parsed : JSON.parse(text + decoder.decode());
     const messages: readonly unknown[] = [message].flat();
     if (messages.length > 0 && messages.length <= MAX_BATCH && isListOf(messages, isMessage))
-      return { messages, message };
-    return rejectMessage(400, 'Body is not a message or a list of up to 100 messages', -32_600);
+      return { rejection: undefined, messages, message };
+    return noMessage(rejectMessage(400, 'Body is not a message or a list of up to 100 messages', -32_600));
   } catch {
-    return rejectMessage(400, 'Body is not JSON', -32_700);
+    return noMessage(rejectMessage(400, 'Body is not JSON', -32_700));
   }
 }
 

@@ -1,3 +1,5 @@
+import { isAccepted, toResponse } from '../guard/decision.ts';
+import { preparedGuard } from '../guard/route-check.ts';
 import type { Accepted, Guard } from '../types.ts';
 import { parseUrl } from '../values/url.ts';
 import type { McpAuthInfo } from './auth-info.ts';
@@ -38,6 +40,7 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
   ) => Response | Promise<Response>,
 ): (request: Request) => Promise<Response> {
   const { decide, resource } = createMcpEndpoint(guard, options);
+  const { prepare } = preparedGuard(guard);
   if (typeof handler !== 'function')
     throw new TypeError('Cannot set up an MCP endpoint: the handler must be a function');
   const placeOf = createPlaceReader(resource);
@@ -49,13 +52,13 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
       // What only some routers read as the endpoint is no other's here.
       place: placeOf(request.url) === 'endpoint' ? 'endpoint' : undefined,
       host: request.headers.get('host') ?? parseUrl(request.url)?.host ?? null,
-      check: (requirements) => guard.check(request, requirements),
+      check: (requirements) => prepare(requirements)(request),
       // A copy, because the handler gets the request that the guard has checked.
       body: () => partsOf(request.clone().body),
       setHeader: (name, value) => added.set(name, value),
     });
-    if (!result) return notFound();
-    if (!('settle' in result)) return withHeaders(result, added);
+    if (!result) return toResponse(notFound);
+    if (!isAccepted(result)) return withHeaders(toResponse(result), added);
     const { whenExpired, settle, ...context } = result;
     const response = await handler(request, context as Parameters<typeof handler>[1]);
     settle(response.status, response.headers.get('mcp-session-id'));

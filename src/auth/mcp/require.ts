@@ -1,5 +1,7 @@
+import { isAccepted } from '../guard/decision.ts';
+import { preparedGuard } from '../guard/route-check.ts';
 import { type IncomingRequest, requestOf } from '../node/incoming.ts';
-import { authenticate, type Middleware, type OutgoingResponse, sendReturned } from '../node/require-token.ts';
+import { authenticate, type Middleware, type OutgoingResponse, send } from '../node/require-token.ts';
 import type { Guard } from '../types.ts';
 import { createMcpEndpoint, notFound } from './endpoint.ts';
 import type { MessageBody } from './message.ts';
@@ -22,6 +24,7 @@ type RoutedRequest = IncomingRequest & { readonly [name in 'route' | 'body' | 'o
  */
 export function requireMcp(guard: Guard<object>, options: McpOptions): Middleware {
   const { decide, resource } = createMcpEndpoint(guard, options);
+  const { prepare } = preparedGuard(guard);
   const placeOf = createPlaceReader(resource);
 
   /** Returns whether the request is passed on. */
@@ -33,11 +36,11 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
       // What was sent, and what an application or a router has made of it.
       place: placeOf(String(originalUrl)) ?? placeOf(String(url)),
       host: request.headers.get('host') ?? request.headers.get(':authority'),
-      check: (required) => authenticate(incoming, (checked) => guard.check(checked, required)),
+      check: (required) => authenticate(incoming, prepare(required)),
       body: () => bodyOf(incoming),
       setHeader: (name, value) => response.setHeader(name, value),
     });
-    if (result && 'settle' in result) {
+    if (isAccepted(result)) {
       const { authInfo, message, whenExpired, settle } = result;
       // `_body` keeps the parser of Express 4, and so of NestJS 10, from reading the body again.
       Object.assign(incoming, { auth: authInfo }, message !== undefined && { body: message, _body: true });
@@ -48,7 +51,7 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
     if (!result && incoming.route === undefined) return true;
     // Otherwise, what is left of a long body would stay in the connection.
     incoming.resume();
-    await sendReturned(result ?? notFound(), response);
+    send(result ?? notFound, response);
     return false;
   }
 

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
-import { createRouteCheck, requireAccepted, requireGuard } from '../guard/guard.ts';
+import { isAccepted, type PlainResponse } from '../guard/decision.ts';
 import { isDropped, nonceHeaders } from '../guard/rejection.ts';
+import { createRouteCheck, type Decided, preparedGuard, requireAccepted } from '../guard/route-check.ts';
 import type {
   Accepted,
   AuthOf,
@@ -26,7 +27,7 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-type Check = (request: GuardRequest) => Promise<Accepted<object, boolean> | Response>;
+type Check = (request: GuardRequest) => Promise<Decided>;
 
 const results = () => sharedMap<IncomingRequest, Accepted<object, true>>('results');
 
@@ -57,14 +58,13 @@ export function requireToken(
  * which the guard needs `publicUrl`, and passes on every other request.
  * @example
  * app.use(serveMetadata(guard, { scopes: ['read:messages'] }));
- * @throws {TypeError} the first argument is not a guard, or a scope is not valid
+ * @throws {TypeError} the first argument is not a guard, or a member is not valid
  */
 export function serveMetadata(guard: Guard<object>, members: MetadataMembers = {}): Middleware {
-  const { scopes = [] } = members;
-  requireGuard(guard, scopes.length > 0 ? { scope: scopes } : {});
+  const metadataFor = preparedGuard(guard).prepareMetadata(members);
   return (request, response, next) => {
-    const metadata = guard.metadata(requestOf(request), members);
-    if (metadata) sendReturned(metadata, response).catch(next);
+    const metadata = metadataFor(requestOf(request));
+    if (metadata) send(metadata, response);
     else next();
   };
 }
@@ -90,24 +90,23 @@ export async function checkIncoming<
   requirements?: CheckRequirements<Optional>,
 ): Promise<Accepted<AcceptedClaims, Optional> | (Sending extends undefined ? never : undefined)> {
   const result = response
-    ? respond(request, response, (checked) => guard.check(checked, requirements))
-    : authenticate(request, (checked) => guard.requireToken(checked, requirements));
+    ? respond(request, response, preparedGuard(guard).prepare(requirements))
+    : authenticate(request, createRouteCheck(guard, requirements, { rejection: 'throw' }));
   return result as ReturnType<typeof checkIncoming<AcceptedClaims, Sending, Optional>>;
 }
 
 /** Returns the authentication of a request; or sends the rejection and returns undefined, or throws it. */
 async function respond(request: IncomingRequest, response: OutgoingResponse, check: Check) {
   const result = await authenticate(request, check);
-  if (!('claims' in result)) return sendReturned(result, response);
+  if (!isAccepted(result)) return send(result, response);
   if (!response.headersSent) for (const header of nonceHeaders(result.dpopNonce)) response.setHeader(...header);
   return result;
 }
 
 /** Returns the result of the check. Remembers for `authOf` what the request was accepted with. */
-export async function authenticate(request: IncomingRequest, check: Check) {
+export async function authenticate(request: IncomingRequest, check: Check): Promise<Decided> {
   const result = await check(requestOf(request));
-  // No `instanceof Response`: @hono/node-server replaces that global.
-  if ('claims' in result) results().set(request, result);
+  if (isAccepted(result)) results().set(request, result as Accepted<object, true>);
   return result;
 }
 
@@ -130,15 +129,13 @@ export function authOf(request: IncomingRequest, options?: OptionalAuth) {
 }
 
 /** Sends a response of the guard with the headers that are already set, apart from those that it drops. */
-export async function sendReturned(returned: Response, response: OutgoingResponse): Promise<undefined> {
-  const body = await returned.text();
-  if (response.headersSent) return undefined;
-  response.statusCode = returned.status;
-  setRejectionHeaders(response, returned.headers);
+export function send({ status, headers, body }: PlainResponse, response: OutgoingResponse): undefined {
+  if (response.headersSent) return;
+  response.statusCode = status;
+  setRejectionHeaders(response, Object.entries(headers));
   // No `Buffer`, because protected-api/mcp also runs on Cloudflare Workers.
-  if (body !== '') response.setHeader('content-length', new TextEncoder().encode(body).length);
-  response.end(body);
-  return undefined;
+  if (body !== null) response.setHeader('content-length', new TextEncoder().encode(body).length);
+  response.end(body ?? '');
 }
 
 /** A response of Node.js, a reply of Fastify, or what a framework has of one. */

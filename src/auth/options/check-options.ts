@@ -2,7 +2,7 @@ import { isTemplate, isTenant } from '../keys/tenants.ts';
 import { canonicalUrl } from '../proof/normalize-url.ts';
 import type { CheckedOptions, GuardOptions } from '../types.ts';
 import { describeValue } from '../values/describe-value.ts';
-import { isJsonObject, namesIn } from '../values/json.ts';
+import { isJsonObject, memberOf, namesIn } from '../values/json.ts';
 import type { Wording } from '../values/option-kinds.ts';
 import { describeUnknown } from '../values/spelling.ts';
 import { isSecureUrl } from '../values/url.ts';
@@ -30,7 +30,7 @@ export const isRequired = (name: string) => name === 'issuer' || name === 'audie
  */
 export function checkOptions(options: GuardOptions): CheckedOptions {
   if (!isJsonObject(options)) throw new TypeError('Cannot create a guard: options are missing');
-  if (typeof Reflect.get(options, 'check') === 'function')
+  if (typeof memberOf(options, 'check') === 'function')
     throw new TypeError('Cannot use this guard: it must be one that createGuard() returned, not a copy');
   const { checked, problems } = readOptions(options);
   const unknown = namesIn(options).filter((name) => !Object.hasOwn(optionRules, name));
@@ -47,7 +47,7 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
   for (const name of optionNames) {
     const { read, fallback, ...wording } = optionRules[name];
     // Read once, because it may be a getter.
-    const { [name]: value } = given;
+    const value = memberOf(given, name);
     const checked = value === undefined ? undefined : read(value);
     if (checked === undefined && (value !== undefined || isRequired(name))) found.push({ name, ...wording });
     values[name] = checked ?? fallback;
@@ -60,7 +60,7 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
   };
   const options = { ...values, issuer, audience, ...urls } as CheckedOptions;
   // Checked options can be checked again. Their `audience` is then an empty list.
-  const hasNone = Array.isArray(given.audience ?? []) && audience.length === 0;
+  const hasNone = Array.isArray(memberOf(given, 'audience') ?? []) && audience.length === 0;
   const hasOwn =
     typeof issuer === 'function' ||
     (issuer.length > 0 && issuer.every((entry) => typeof entry === 'object' && entry.audience));
@@ -79,7 +79,7 @@ export const haveEqualOptions = (some: CheckedOptions, others: CheckedOptions): 
 
 /** Whether a value is a list or an object literal, which has all that it holds in its own members. */
 const isPlain = (value: unknown): value is object =>
-  Array.isArray(value) || (isJsonObject(value) && Object.getPrototypeOf(value) === Object.prototype);
+  Array.isArray(value) || (isJsonObject(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value)));
 
 /** Compares plain values by their members. Anything else, such as `introspect`, is equal only to itself. */
 function areEqual(one: unknown, other: unknown): boolean {
@@ -174,7 +174,7 @@ function describeUndiscoverable(issuer: string) {
 
 function describeOption(problem: OptionProblem, options: object): string {
   const { name, expected, expectedInCode = expected, fault, required, advice, adviceInCode = advice } = problem;
-  const value: unknown = Reflect.get(options, name);
+  const value = memberOf(options, name);
   if (value === undefined)
     return required === undefined ? `${name} must be ${expectedInCode}` : `${name} is required: ${required}`;
   if (optionRules[name].isSecret) return `${name} must be ${expectedInCode}, got ***`;

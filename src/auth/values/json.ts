@@ -23,6 +23,25 @@ export function namesIn(value: object): readonly string[] {
   return names;
 }
 
+/**
+ * Whether an object has a member, its own or inherited. What the prototype of all objects has, such as a name that a
+ * fault of another library has added, counts nowhere.
+ */
+export function hasMember(object: object, name: string): boolean {
+  if (!(name in object)) return false;
+  if (!(name in Object.prototype)) return true;
+  for (let each: object | null = object; each !== null && each !== Object.prototype; each = Object.getPrototypeOf(each))
+    if (Object.hasOwn(each, name)) return true;
+  return false;
+}
+
+/** Returns such a member of an object, or undefined. */
+export function memberOf(object: object, name: string): unknown {
+  const value: unknown = Reflect.get(object, name);
+  // Of an object that has only a getter for all names, it is not known what it has.
+  return value === undefined || !(name in Object.prototype) || hasMember(object, name) ? value : undefined;
+}
+
 /** Whether a value is a string that is not blank. */
 export const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
 

@@ -1,5 +1,5 @@
 import { describeValue } from './describe-value.ts';
-import { isJsonObject, type Members, namesIn } from './json.ts';
+import { isJsonObject, type Members, memberOf, namesIn } from './json.ts';
 import type { DefaultedRule, OptionRule } from './option-kinds.ts';
 import { describeUnknown } from './spelling.ts';
 
@@ -14,11 +14,12 @@ type Checked<Rule> =
 
 /** Returns the members that are not undefined, and what is wrong with the first that is not valid. */
 export function readMembers(rules: Rules, given: Members, required: readonly string[] = []) {
-  const values: Record<string, unknown> = {};
+  // Without a prototype, because whoever reads a member that is left out must not find one of all objects.
+  const values: Record<string, unknown> = Object.create(null);
   const unknown = namesIn(given).find((name) => !Object.hasOwn(rules, name));
   if (unknown !== undefined) return { values, fault: describeUnknown(unknown, Object.keys(rules)) };
   for (const [name, { read, expected, expectedInCode = expected, isSecret = false }] of Object.entries(rules)) {
-    const { [name]: value } = given;
+    const value = memberOf(given, name);
     if (value === undefined && !required.includes(name)) continue;
     values[name] = read(value);
     if (values[name] !== undefined) continue;

@@ -40,7 +40,7 @@ describe('resourceServer()', () => {
     [
       'a copy of a guard',
       () => resourceServer({ ...createGuard(offline()) }),
-      'two copies of protected-api are installed',
+      'it must be one that createGuard() returned, not a copy',
     ],
     ['a misspelt option', () => guard({}, { optionl: true }), 'optionl is not an option. Did you mean optional?'],
     ['an inherited misspelt option', () => guard({}, Object.create({ optionl: 1 })), 'optionl is not an option'],

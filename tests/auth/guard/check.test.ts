@@ -76,7 +76,7 @@ describe('the option isRevoked', () => {
     const token = tokenOf();
     await check(token);
     const request = new Request('https://api.example.test/', { headers: bearer(token) });
-    expect(check.core.decide(request, check.core.readRequirements({}), false)).toHaveProperty('claims.sub', 'client-1');
+    expect(check.core.decide(request, check.core.readRequirements({}))).toHaveProperty('claims.sub', 'client-1');
   });
 
   test.each([

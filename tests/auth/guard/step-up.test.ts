@@ -58,7 +58,7 @@ describe('createGuard().check() with acr and maxAge', () => {
     const policies = [{ scope: 'other', maxAge: 60 }, { maxAge: 600 }, { acr: 'high' }].map((each) =>
       readRequirements(each),
     );
-    const { check, challenge } = allOf(policies);
+    const { check, challenge } = allOf(policies, false);
     expect(check({ iss: '', exp: 0, auth_time: Date.now() / 1000 })?.reason).toBe('authentication_insufficient');
     expect(challenge).toEqual({ scope: 'other', maxAge: 60, acrValues: 'high' });
   });

@@ -95,8 +95,8 @@ const readMetadata =
   (member: string): See =>
   async (options) => {
     const request = new Request(`${publicUrl}/.well-known/oauth-protected-resource/mcp`);
-    const found = createChecker(options).core.metadata(request, () => []);
-    return found ? ((await found.json()) as Readonly<Record<string, unknown>>)[member] : 'none';
+    const found = createChecker(options).core.metadata(request, () => ({ scopes: [], members: {} }));
+    return found ? JSON.parse(String(found.body))[member] : 'none';
   };
 const resource = `${publicUrl}/mcp`;
 const cached: See = async (options) => {

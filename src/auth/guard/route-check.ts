@@ -1,0 +1,76 @@
+import type {
+  Accepted,
+  CheckRequirements,
+  GuardRequest,
+  MetadataMembers,
+  OptionalAuth,
+  RejectionOptions,
+} from '../types.ts';
+import { isJsonObject, memberOf, namesIn } from '../values/json.ts';
+import { sharedMap } from '../values/shared.ts';
+import { isAccepted, type PlainResponse, type Rejection } from './decision.ts';
+
+/*
+ * How doors use a guard, which another copy of the package may have created: what a route requires is read once, where
+ * it is set up.
+ */
+
+/** What doors use of a guard, also of one that another copy of the package has created. */
+interface PreparedGuard {
+  /** Returns a check with these requirements, which are read at once. */
+  prepare(requirements?: CheckRequirements): (request: GuardRequest) => Promise<Decided>;
+  /** Returns a function that serves the metadata with these members, which are read at once. */
+  prepareMetadata(members: MetadataMembers): (request: GuardRequest) => PlainResponse | undefined;
+  toError(rejection: Rejection): Error;
+}
+
+export type Decided = Accepted<object, boolean> | Rejection;
+
+export const guards = () => sharedMap<object, PreparedGuard>('guards');
+
+/**
+ * Returns what a door uses of a guard.
+ * @throws {TypeError} the value is not a guard
+ */
+export function preparedGuard(guard: unknown): PreparedGuard {
+  const prepared = guards().get(Object(guard));
+  if (prepared) return prepared;
+  throw new TypeError(
+    'Cannot set up a route: expected a guard. Write requireToken(guard) or serveMetadata(guard), with a guard from createGuard(options). In tests, give createGuard the options of createTestIssuer() instead of writing a guard by hand',
+  );
+}
+
+/**
+ * Returns the check of a route, which throws rejections or returns them. The requirements are read once.
+ * @throws {TypeError} the first argument is not a guard, or another one is not valid
+ */
+export function createRouteCheck(
+  guard: unknown,
+  requirements: CheckRequirements | undefined,
+  options: RejectionOptions,
+): (request: GuardRequest) => Promise<Decided> {
+  const { prepare, toError } = preparedGuard(guard);
+  const check = prepare(requirements);
+  const rejection = isJsonObject(options) ? (memberOf(options, 'rejection') ?? 'send') : undefined;
+  const isKnown = rejection !== undefined && namesIn(options).every((name) => name === 'rejection');
+  if (!isKnown || (rejection !== 'send' && rejection !== 'throw'))
+    throw new TypeError("Cannot set up a route: the third argument must be { rejection: 'throw' }, or be left out");
+  if (rejection === 'send') return check;
+  return async (request: GuardRequest) => {
+    const decided = await check(request);
+    if (isAccepted(decided)) return decided;
+    throw toError(decided);
+  };
+}
+
+/**
+ * Returns what a request was accepted with.
+ * @throws {TypeError} no guard has accepted the request, and that is not optional
+ */
+export function requireAccepted<Accepted>(
+  accepted: Accepted | undefined,
+  options?: OptionalAuth,
+): Accepted | undefined {
+  if (accepted !== undefined || memberOf(Object(options), 'optional') === true) return accepted;
+  throw new TypeError('Cannot read claims: no guard has accepted the request. Add requireToken before the handler');
+}
