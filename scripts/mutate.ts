@@ -19,7 +19,7 @@ A mutant that no test can notice gets a comment above its line:
 `;
 const leastKilledPercent = 75;
 const sources = ['src/auth/**/*.ts', '!src/auth/elysia.ts'];
-const rooms = ['explain', 'guard', 'issuer', 'keys', 'mcp', 'node', 'openapi', 'options', 'proof', 'token'];
+const rooms = ['explain', 'guard', 'keys', 'lookup', 'mcp', 'node', 'openapi', 'options', 'proof', 'testing', 'token'];
 const others = [
   'auth/elysia/requirements.test.ts',
   'guards.test.ts',

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { isRequired } from '../src/auth/options/check-options.ts';
+import type { OptionKind } from '../src/auth/options/kinds.ts';
 import { optionRules } from '../src/auth/options/rules.ts';
-import type { OptionKind } from '../src/auth/values/option-kinds.ts';
-import { settingOf } from '../src/auth/values/text.ts';
+import { settingOf } from '../src/auth/options/setting.ts';
 import { processRules } from '../src/settings.ts';
 import { format } from './format.ts';
 

@@ -1,8 +1,7 @@
 import { writeSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { quote } from './auth/values/describe-value.ts';
-import { ifPossible, nameOfFault } from './auth/values/faults.ts';
 import { escapeUnprintable } from './observe/escape.ts';
+import { quote } from './setting-kinds.ts';
 
 export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [--help] [--version]
 
@@ -38,6 +37,15 @@ const flags = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
 } as const;
+
+/** Returns what a function returns, or undefined if it throws. */
+export function ifPossible<Result>(read: () => Result): Result | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
 
 /** Writes to standard output (1) or standard error (2). If that fails, such as on a full disk, the text is lost. */
 export const print = (descriptor: 1 | 2, text: string) => void ifPossible(() => writeSync(descriptor, text));
@@ -85,6 +93,6 @@ async function findFaultAt(address: string): Promise<string | undefined> {
     const { status } = await fetch(url, { proxy: false, redirect: 'manual', signal: AbortSignal.timeout(2000) });
     return status === 200 ? undefined : describe(`returned the status ${status}`);
   } catch (error) {
-    return describe(`cannot be reached: ${nameOfFault(error)}`);
+    return describe(`cannot be reached: ${String(Object(error).code ?? Object(error).name)}`);
   }
 }

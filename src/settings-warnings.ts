@@ -1,5 +1,4 @@
 import type { optionsFromEnvironment } from 'protected-api';
-import { isClose } from './auth/values/spelling.ts';
 
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -104,4 +103,13 @@ function warnOfUnknown(environment: Environment, known: readonly string[]): read
     const message = `Ignoring ${name}, which is not a setting: did you mean ${oneOf.format(meant)}?`;
     return warningIf(meant.length > 0 ? [name] : [], message);
   });
+}
+
+/** Whether at most so many letters must be inserted, removed or replaced to turn `a` into `b`. */
+function isClose(a: string, b: string, edits: number): boolean {
+  if (edits < 0) return false;
+  if (a === '' || b === '') return a.length + b.length <= edits;
+  const [restA, restB] = [a.slice(1), b.slice(1)];
+  if (a[0] === b[0]) return isClose(restA, restB, edits);
+  return isClose(restA, b, edits - 1) || isClose(a, restB, edits - 1) || isClose(restA, restB, edits - 1);
 }

@@ -1,18 +1,18 @@
 import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api';
-import { quote } from './auth/values/describe-value.ts';
+import { withoutCredentials } from './observe/escape.ts';
 import {
   boolean,
   choice,
   type DefaultedRule,
   integer,
   list,
-  type OptionRule,
+  quote,
+  readSetting,
+  type SettingRule,
+  settingNameOf,
   text,
   withDefault,
-} from './auth/values/option-kinds.ts';
-import { describeSetting, readSetting } from './auth/values/setting.ts';
-import { settingOf } from './auth/values/text.ts';
-import { withoutCredentials } from './observe/escape.ts';
+} from './setting-kinds.ts';
 import { type Environment, findWarnings, type SettingsWarning, unsatisfied, warnOfLate } from './settings-warnings.ts';
 
 /** The settings of the service, read once at the start. */
@@ -60,9 +60,7 @@ export const processRules = {
    */
   host: host(),
   /** More request headers that pages of other origins may send, such as `traceparent,X-Request-Id`. */
-  corsAllowedHeaders: list('header names, separated by commas', (name) =>
-    /^[\w-]+$/.test(String(name)) ? String(name) : undefined,
-  ),
+  corsAllowedHeaders: list('header names, separated by commas', (name) => /^[\w-]+$/.test(name)),
   /** How long an idle connection stays open: 10 to 255. Set it higher than in the proxy in front. Defaults to 75. */
   idleTimeoutSeconds: withDefault(integer(10, 255), 75),
   /** Lets several processes share the port, one per core. Defaults to false. */
@@ -125,7 +123,7 @@ export function readSettings(given: Environment, isDev: boolean, atStart?: reado
     const origin = (environment.PUBLIC_URL && options.publicUrl) || `http://localhost:${port}`;
     return optionsFromEnvironment(forDevelopment(environment, origin));
   };
-  const names = [...optionsFromEnvironment.settingNames, ...Object.keys(processRules).map(settingOf)];
+  const names = [...optionsFromEnvironment.settingNames, ...Object.keys(processRules).map(settingNameOf)];
   return Object.freeze({
     ...ofProcess.settings,
     ...(isDevelopment ? { issuer: 'development', optionsAt } : { issuer: 'configured', optionsAt: () => options }),
@@ -184,14 +182,12 @@ export function readAddress({ HOST, PORT }: Environment): Pick<ProcessSettings, 
 }
 
 function readProcessSettings(environment: Environment, defaultHost: string) {
-  const problems: string[] = [];
-  const values: Record<string, unknown> = {};
-  for (const [name, rule] of Object.entries<OptionRule>(processRules)) {
-    const value = environment[settingOf(name)];
-    values[name] = value ? rule.read(readSetting(rule.kind, value)) : rule.fallback;
-    if (value && values[name] === undefined)
-      problems.push(describeSetting(settingOf(name), value, rule, rule.isSecret));
-  }
+  const read = Object.entries<SettingRule>(processRules).map(([name, rule]) => {
+    const setting = settingNameOf(name);
+    return { name, problem: undefined, ...readSetting(setting, environment[setting], rule) };
+  });
+  const values: Record<string, unknown> = Object.fromEntries(read.map((each) => [each.name, Object(each).value]));
   const { host = defaultHost, metricsHost = host } = values;
+  const problems = read.flatMap(({ problem }) => problem ?? []);
   return { problems, settings: { ...values, host, metricsHost } as ProcessSettings };
 }

@@ -10,7 +10,7 @@ export interface Word {
 /** Each word, what it does, and its function of the arguments after it. */
 const words: Readonly<Record<string, readonly [does: string, load: () => Promise<Word>]>> = {
   explain: ['says why a token is accepted or rejected', () => import('./explain/command.ts')],
-  issuer: ['starts an issuer for development', () => import('./issuer/command.ts')],
+  issuer: ['starts an issuer for development', () => import('./testing/command.ts')],
 };
 
 const usage = `Usage: protected-api <command> [flag]...

@@ -1,10 +1,10 @@
-export { describeRejections, type Rejection } from './guard/describe-rejections.ts';
-export type { DescribedResponse } from './guard/describe-responses.ts';
-export { describeResponses } from './guard/describe-responses.ts';
 export { createGuard } from './guard/guard.ts';
 export { type IssuerMetadata, issuerMetadata } from './guard/issuer-metadata.ts';
 export { RejectionError } from './guard/rejection-error.ts';
-export { type SecuritySchemeOptions, securitySchemes } from './guard/security-schemes.ts';
+export { describeRejections, type Rejection } from './openapi/describe-rejections.ts';
+export type { DescribedResponse } from './openapi/describe-responses.ts';
+export { describeResponses } from './openapi/describe-responses.ts';
+export { type SecuritySchemeOptions, securitySchemes } from './openapi/security-schemes.ts';
 export { optionsFromEnvironment } from './options/environment.ts';
 export type {
   Accepted,

@@ -1,6 +1,8 @@
 import type { DevelopmentIssuer } from 'protected-api/testing';
-import { shellQuoted } from '../auth/values/text.ts';
 import { name, pagePath } from '../openapi/about.ts';
+
+/** The brackets of IPv6 are a pattern in zsh. URLs have no quotes. */
+const shellQuoted = (url: string) => (/^[\w:/.%=-]+$/.test(url) ? url : `'${url}'`);
 
 /**
  * Returns what is printed at the start with the development issuer, to paste into a shell: commands that get tokens and

@@ -1,7 +1,7 @@
 import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
-import { whenSettled } from '../auth/values/promises.ts';
 import { type CommonHeaders, createResponses } from './responses.ts';
 import { createRouteTable, sentPathOf } from './route-table.ts';
+import { whenSettled } from './when-settled.ts';
 
 export type FetchHandler = (request: Request) => Response | Promise<Response>;
 

@@ -1,6 +1,6 @@
 import type { Claims, KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api';
-import { whenSettled } from '../auth/values/promises.ts';
 import type { FetchHandler, RouteOf } from '../http/plugin.ts';
+import { whenSettled } from '../http/when-settled.ts';
 import type { StoreEvent } from '../redis/store-failure.ts';
 import { createKeySetLog, createRefusalHints, logStoreEvent } from './guard-log.ts';
 import type { Log } from './log.ts';

@@ -50,12 +50,6 @@ function forbiddenImports(file: string, source: string): readonly string[] {
   return specifiersIn(source).filter((specifier) => !isAllowed(specifier, file, place, row?.imports));
 }
 
-/**
- * The one room of the package that the service imports by its path: everything else has a door, or is not for
- * applications.
- */
-const shared = 'auth/values/';
-
 function isAllowed(specifier: string, file: string, place: string, imports: readonly string[] | undefined): boolean {
   const isOfPackage = packageOf(place) !== '';
   if (!specifier.startsWith('.')) {
@@ -67,7 +61,6 @@ function isAllowed(specifier: string, file: string, place: string, imports: read
   if (target.startsWith('../')) return !isOfPackage && target === '../package.json';
   const to = placeOf(target);
   if (to === place) return true;
-  if (!isOfPackage && to === shared) return true;
   if (packageOf(to) !== packageOf(place)) return false;
   return imports === undefined || imports.includes(to);
 }
@@ -115,7 +108,8 @@ describe('forbiddenImports() finds', () => {
       'settings.ts',
       "import { x } from './auth/options/rules.ts';",
     ],
-    ['a shared room of the guard in the probe', 'probe/values/url.ts', "import { x } from '../../auth/values/url.ts';"],
+    ['a room of the guard in the probe', 'probe/values/url.ts', "import { x } from '../../auth/values/url.ts';"],
+    ['a room of the guard in the service', 'settings.ts', "import { x } from './auth/values/url.ts';"],
     ['the service in the package', 'auth/guard/core.ts', "import { x } from '../../settings.ts';"],
     ['an import when it is needed', 'http/plugin.ts', "const x = await import('../openapi/document.ts');"],
     ['an import for its effect', 'auth/values/json.ts', "import '../refusals.ts';"],

@@ -16,7 +16,7 @@ const issuer = createServiceIssuer(ORIGIN, () => scopes);
 const secrets = new Map(issuer.clients.map(({ id, secret }) => [id, secret]));
 const routes = createIssuerRoutes(issuer);
 
-/** tests/auth/issuer/development-issuer.test.ts has every request that a token endpoint accepts or rejects. */
+/** tests/auth/testing/development-issuer.test.ts has every request that a token endpoint accepts or rejects. */
 test('createServiceIssuer() grants the reader each scope that the routes have at the time, and the visitor none', async () => {
   const grant = async (id: string) => {
     const body = JSON.stringify({ ...parameters, client_id: id, client_secret: secrets.get(id) });
@@ -35,7 +35,7 @@ test('createServiceIssuer() grants the reader each scope that the routes have at
 });
 
 /**
- * DNS rebinding: a website points its own name at this machine. tests/auth/issuer/development-issuer.test.ts has every
+ * DNS rebinding: a website points its own name at this machine. tests/auth/testing/development-issuer.test.ts has every
  * host.
  */
 describe.each([

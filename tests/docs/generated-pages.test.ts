@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { optionsFromEnvironment } from 'protected-api';
 import { apiReport, reportFile } from '../../scripts/api-report.ts';
 import { envExample, options, processSettings, settingsPage } from '../../scripts/settings-page.ts';
-import { settingOf } from '../../src/auth/values/text.ts';
+import { settingOf } from '../../src/auth/options/setting.ts';
 import { processRules, readSettings } from '../../src/settings.ts';
 import type { Environment } from '../../src/settings-warnings.ts';
 import { readText } from '../support/repository.ts';

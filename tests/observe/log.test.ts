@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { optionsFromEnvironment } from 'protected-api';
 import { version } from '../../package.json' with { type: 'json' };
-import { settingOf } from '../../src/auth/values/text.ts';
+import { settingOf } from '../../src/auth/options/setting.ts';
 import { processRules, readSettings } from '../../src/settings.ts';
 import { type Environment, run, until } from '../support/child-process.ts';
 import { START_TIMEOUT_MS } from '../support/fixture.ts';

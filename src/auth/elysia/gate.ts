@@ -6,7 +6,7 @@
 import { type PlainResponse, toResponse } from '../guard/decision.ts';
 import { nonceHeaders } from '../guard/rejection.ts';
 import { attempt, isPromise, whenSettled } from '../values/promises.ts';
-import { pathOf } from '../values/text.ts';
+import { pathOf } from '../values/url.ts';
 import { dropCaching, varyByToken, withHeader } from './caching.ts';
 import { refuseToServe } from './closing.ts';
 import { accept, failWith, hooksOf } from './hooks.ts';

@@ -6,9 +6,9 @@
 import { ElysiaCustomStatusResponse, NotFoundError, status } from 'elysia';
 import { toResponse } from '../guard/decision.ts';
 import { requirementError } from '../guard/scopes.ts';
+import { isClose } from '../options/spelling.ts';
 import type { RouteRequirements } from '../types.ts';
 import { promised } from '../values/promises.ts';
-import { isClose } from '../values/spelling.ts';
 import { forbidStoring } from './caching.ts';
 import { close } from './closing.ts';
 import type { Context, Hook, Hooks, Instance, RouteContext } from './internals.ts';

@@ -8,9 +8,9 @@ import { isAccepted, type Rejection } from '../guard/decision.ts';
 import { allOf } from '../guard/requirements.ts';
 import { requirementError } from '../guard/scopes.ts';
 import { haveEqualOptions } from '../options/check-options.ts';
+import { describeValue } from '../options/describe-value.ts';
 import { refuse } from '../refusals.ts';
 import type { Requirements } from '../types.ts';
-import { describeValue } from '../values/describe-value.ts';
 import { whenSettled } from '../values/promises.ts';
 
 /** A guard, and how a plugin uses it. */

@@ -1,13 +1,13 @@
-import { checkFound } from '../guard/found-issuer.ts';
 import { whySkipped } from '../keys/jwk-set.ts';
 import { createIssuerLookup, isKeyFor } from '../keys/tenants.ts';
+import { checkFound } from '../lookup/found-issuer.ts';
+import { describeValue } from '../options/describe-value.ts';
 import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { responseOf } from '../token/introspection.ts';
 import type { Algorithm, CheckedOptions, FindIssuer, GuardOptions, RefusalReason } from '../types.ts';
-import { describeValue } from '../values/describe-value.ts';
+import { printable } from '../values/ascii.ts';
 import { isJsonObject, type Members, namesIn } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
-import { printable } from '../values/text.ts';
 import { joined } from './checks/explained.ts';
 
 /** What is learned from a guard that explains. */

@@ -1,6 +1,6 @@
 import { refusals } from '../refusals.ts';
 import type { RefusalReason } from '../types.ts';
-import { printable } from '../values/text.ts';
+import { printable } from '../values/ascii.ts';
 import { type Check, check } from './checks/explained.ts';
 import type { Suggestion } from './unchecked/suggestion.ts';
 

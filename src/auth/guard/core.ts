@@ -1,16 +1,16 @@
 import { algorithms } from '../keys/algorithms.ts';
 import { createIssuerKeys, type KeysEnvironment } from '../keys/issuer-keys.ts';
+import { createFoundIssuerReader } from '../lookup/found-issuer.ts';
+import { IssuerFinder } from '../lookup/issuer-finder.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { canBeIssuer, optionsByIssuer } from '../options/issuers.ts';
 import type { Refusal } from '../refusals.ts';
-import { IssuerFinder } from '../token/issuer-finder.ts';
 import { createTrusts, type Trusts } from '../token/trust.ts';
 import { createVerifier } from '../token/verifier.ts';
 import type { CheckedOptions, GuardOptions, GuardRequest } from '../types.ts';
 import { systemClock, type TimeAndRandom } from '../values/clock.ts';
 import { createTimeLimit, type WithinLimit } from '../values/time-limit.ts';
 import { createDecide } from './decide.ts';
-import { createFoundIssuerReader } from './found-issuer.ts';
 import { createMetadata } from './metadata.ts';
 import { createReject, prepareRejections, type Shown } from './rejection.ts';
 import { createPolicyReader } from './requirements.ts';

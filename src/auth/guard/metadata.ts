@@ -1,11 +1,12 @@
 import { namesOf } from '../keys/algorithms.ts';
 import { inTenant } from '../keys/tenants.ts';
 import { isDiscoverable, optionsByIssuer } from '../options/issuers.ts';
+import { code, text } from '../options/kinds.ts';
+import { checkMembers } from '../options/members.ts';
+import { settingOf } from '../options/setting.ts';
 import type { CheckedOptions, MetadataMembers, ResourceMembers } from '../types.ts';
 import type { Members } from '../values/json.ts';
-import { code, text } from '../values/option-kinds.ts';
-import { checkMembers } from '../values/option-members.ts';
-import { pathOf, settingOf } from '../values/text.ts';
+import { pathOf } from '../values/url.ts';
 import type { PlainResponse } from './decision.ts';
 
 /** Pages of every origin may read the document: it is public, and a request for it has no effect. */

@@ -1,8 +1,8 @@
+import { code, integer, text } from '../options/kinds.ts';
+import { readMembers } from '../options/members.ts';
 import { type Refusal, refusals } from '../refusals.ts';
 import type { CheckedOptions, DpopMode, GuardRequest, RefusalDescription, RefusalReason, Scheme } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
-import { code, integer, text } from '../values/option-kinds.ts';
-import { readMembers } from '../values/option-members.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
 import type { Rejection } from './decision.ts';
 import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';

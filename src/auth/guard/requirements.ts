@@ -1,10 +1,10 @@
+import { describeValue } from '../options/describe-value.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import { ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, CheckRequirements, Claims, Requirements } from '../types.ts';
+import { isPlainWord } from '../values/ascii.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { describeValue } from '../values/describe-value.ts';
 import { deepFreeze, hasMember, isJsonObject, isListOf, memberOf, namesIn } from '../values/json.ts';
-import { isPlainWord } from '../values/text.ts';
 import { createGrantReader, createScopeReader, requirementError, type ScopeRules } from './scopes.ts';
 
 /** What a challenge names (RFC 6750 §3, RFC 9470 §3), whether the token has it or not. */

@@ -1,11 +1,11 @@
 import { createIssuerLookup } from '../keys/tenants.ts';
+import { describeValue, quote } from '../options/describe-value.ts';
 import { listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { refuse } from '../refusals.ts';
 import { claimReader, isStringList } from '../token/claims.ts';
 import type { CheckedIssuer, CheckedOptions, Claims } from '../types.ts';
-import { describeValue, quote } from '../values/describe-value.ts';
+import { isPlainWord, printable } from '../values/ascii.ts';
 import { hasMember, isListOf, namesIn } from '../values/json.ts';
-import { isPlainWord, printable } from '../values/text.ts';
 
 /** The options that decide which scopes a token grants. An issuer can have its own `scopeClaim`. */
 export type ScopeRules = Pick<

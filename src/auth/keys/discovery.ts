@@ -1,6 +1,6 @@
 import type { CheckedOptions, Fetch, FetchFault } from '../types.ts';
+import { printable } from '../values/ascii.ts';
 import { isJsonObject } from '../values/json.ts';
-import { printable } from '../values/text.ts';
 import { isAllowedInMetadata, printableUrl } from '../values/url.ts';
 import { describeFault, FetchError } from './fetch/fault.ts';
 import { fetchJson } from './fetch/fetch-json.ts';

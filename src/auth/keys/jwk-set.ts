@@ -1,7 +1,7 @@
 import type { CryptoKey } from 'jose';
 import type { Algorithm } from '../types.ts';
+import { printable } from '../values/ascii.ts';
 import { isJsonObject } from '../values/json.ts';
-import { printable } from '../values/text.ts';
 import { FetchError } from './fetch/fault.ts';
 import { algorithmsFor, importPublicJwk, readPublicJwk } from './jwk.ts';
 import { isNamed } from './jwk-set-document.ts';

@@ -1,9 +1,9 @@
 import { base64url, type CryptoKey, importJWK } from 'jose';
 import type { Algorithm } from '../types.ts';
+import { printable } from '../values/ascii.ts';
 import { isCanonicalBase64Url } from '../values/base64url.ts';
 import { ifPossible } from '../values/faults.ts';
 import type { Members } from '../values/json.ts';
-import { printable } from '../values/text.ts';
 import { algorithmOf, algorithmRules } from './algorithms.ts';
 
 /** The public members of a key, which are imported and from which its thumbprint is computed (RFC 7638 §3.2). */

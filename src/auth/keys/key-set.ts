@@ -1,8 +1,8 @@
 import { Refusal } from '../refusals.ts';
 import type { Algorithm, FetchFault, KeySetChange, KeySetEvent, KeySetState } from '../types.ts';
+import { printable } from '../values/ascii.ts';
 import { groupBy } from '../values/group-by.ts';
 import { notify } from '../values/promises.ts';
-import { printable } from '../values/text.ts';
 import type { KeySetSource } from './discovery.ts';
 import {
   type ImportedKey,

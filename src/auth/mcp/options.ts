@@ -1,10 +1,10 @@
 import { coreOf } from '../guard/guard.ts';
 import type { Alternatives } from '../guard/requirements.ts';
+import { quote } from '../options/describe-value.ts';
+import { boolean, code, integer, list, withDefault } from '../options/kinds.ts';
+import { checkMembers } from '../options/members.ts';
 import type { FixedScope, Guard } from '../types.ts';
-import { quote } from '../values/describe-value.ts';
 import { isJsonObject, isText, namesIn } from '../values/json.ts';
-import { boolean, code, integer, list, withDefault } from '../values/option-kinds.ts';
-import { checkMembers } from '../values/option-members.ts';
 import { isLoopbackHost, parseUrl } from '../values/url.ts';
 
 /** The options of an MCP endpoint. */

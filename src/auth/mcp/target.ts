@@ -1,4 +1,4 @@
-import { pathOf } from '../values/text.ts';
+import { pathOf } from '../values/url.ts';
 
 /*
  * Whether a request is for the endpoint. Routers read one target as different paths: some resolve `/x/../mcp`, decode

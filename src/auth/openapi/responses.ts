@@ -1,9 +1,9 @@
 import { t } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
-import { type DescribedResponse, responsesOf } from '../guard/describe-responses.ts';
 import type { RoutePolicy } from '../guard/requirements.ts';
-import { securityOf } from '../guard/security-schemes.ts';
-import { schemaOf } from '../values/schema-of.ts';
+import { type DescribedResponse, responsesOf } from './describe-responses.ts';
+import { schemaOf } from './schema-of.ts';
+import { securityOf } from './security-schemes.ts';
 
 /** The schema of an error. It names no type of TypeBox, which a package manager may hide from users. */
 export interface ErrorSchema<Errors extends [string, ...string[]]>

@@ -1,13 +1,13 @@
 import { isTemplate, isTenant } from '../keys/tenants.ts';
 import { canonicalUrl } from '../proof/normalize-url.ts';
 import type { CheckedOptions, GuardOptions } from '../types.ts';
-import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, memberOf, namesIn } from '../values/json.ts';
-import type { Wording } from '../values/option-kinds.ts';
-import { describeUnknown } from '../values/spelling.ts';
 import { isSecureUrl } from '../values/url.ts';
+import { describeValue } from './describe-value.ts';
 import { hasNoTenant, identifierOf, isDiscoverable, listedIssuers, optionsByIssuer } from './issuers.ts';
+import type { Wording } from './kinds.ts';
 import { optionRules } from './rules.ts';
+import { describeUnknown } from './spelling.ts';
 
 /*
  * Whether options fit together, and what a programmer reads if they do not. How a single option is validated is decided

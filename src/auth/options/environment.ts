@@ -1,10 +1,9 @@
 import type { CheckedOptions, EnvironmentError } from '../types.ts';
 import { isOwnEnvironment, mayReadVariable } from '../values/permission.ts';
-import { describeSetting, readSetting } from '../values/setting.ts';
-import { settingOf } from '../values/text.ts';
 import { isRequired, readOptions } from './check-options.ts';
 import type { listedIssuers } from './issuers.ts';
 import { optionRules } from './rules.ts';
+import { describeSetting, readSetting, settingOf } from './setting.ts';
 
 /*
  * How options are written in environment variables. What they mean is said in types.ts, and how they are validated in

@@ -1,11 +1,11 @@
 import { isTemplate, withCommonTenant } from '../keys/tenants.ts';
 import type { CheckedIssuer, CheckedOptions, FindIssuer, IssuerOptions, OwnName } from '../types.ts';
-import { describeValue } from '../values/describe-value.ts';
+import { isPlainWord } from '../values/ascii.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
-import { type OptionRule, text } from '../values/option-kinds.ts';
-import { readMembers } from '../values/option-members.ts';
-import { isPlainWord } from '../values/text.ts';
 import { isSecureUrl } from '../values/url.ts';
+import { describeValue } from './describe-value.ts';
+import { type OptionRule, text } from './kinds.ts';
+import { readMembers } from './members.ts';
 
 /*
  * How the option `issuer` is read: a list of identifiers, and of issuers with their own options. Whether http is

@@ -1,26 +1,15 @@
 import { algorithmOf, algorithms } from '../keys/algorithms.ts';
-import { clientCertificateFromHeader, isCertificateHeader } from '../proof/certificate.ts';
+import { clientCertificateFromHeader, isCertificateHeader, isConnectionHeader } from '../proof/certificate.ts';
 import { defaultProofAlgorithms, proofAlgorithmOf, proofAlgorithms } from '../proof/proof-key.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
 import type { Algorithm, CheckedOptions, ClientCertificate, OptionValues, OwnName, ProofAlgorithm } from '../types.ts';
+import { isPlainWord } from '../values/ascii.ts';
 import { ifPossible } from '../values/faults.ts';
 import { isJsonObject, isListOf, isText } from '../values/json.ts';
-import type { DefaultedRule, OptionRule } from '../values/option-kinds.ts';
-import {
-  boolean,
-  callback,
-  choice,
-  code,
-  integer,
-  list,
-  oneOrMore,
-  pairs,
-  text,
-  withDefault,
-} from '../values/option-kinds.ts';
-import { isConnectionHeader, isPlainWord } from '../values/text.ts';
 import { isSecureUrl } from '../values/url.ts';
 import { createIssuersReader, isUrl } from './issuers.ts';
+import type { DefaultedRule, OptionRule } from './kinds.ts';
+import { boolean, callback, choice, code, integer, list, oneOrMore, pairs, text, withDefault } from './kinds.ts';
 
 /*
  * How each option is validated, and its default: one row each, for code and for settings. What an option means is said

@@ -3,7 +3,6 @@ import type { GuardRequest } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import { ifPossible } from '../values/faults.ts';
 import { ignoreRejection } from '../values/promises.ts';
-import { isConnectionHeader } from '../values/text.ts';
 
 /** Headers that clients set themselves: those of RFC 9110, of Fetch and of the standards that the guard reads. */
 const clientHeaders =
@@ -107,3 +106,9 @@ function decodePem(text: string): Uint8Array | undefined {
 
 const decodeBase64 = (text: string): Uint8Array | undefined =>
   ifPossible(() => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
+
+/** Whether a header is for one connection only (RFC 9110 §7.6.1), or says where a message ends. */
+export const isConnectionHeader = (name: string) =>
+  /^(?:connection|content-length|keep-alive|proxy-(?:auth\w+|connection)|te|trailer|transfer-encoding|upgrade)$/i.test(
+    name,
+  );

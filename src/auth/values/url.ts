@@ -1,5 +1,5 @@
+import { printable } from './ascii.ts';
 import { ifPossible } from './faults.ts';
-import { printable } from './text.ts';
 
 /** Returns the URL that a text is, if any. Fastly Compute has no `URL.canParse`, and Node.js 20 no `URL.parse`. */
 export const parseUrl = (text: string): URL | undefined => ifPossible(() => new URL(text));
@@ -42,4 +42,13 @@ function reachesThisMachine(hostname: string): boolean {
 export function printableUrl(url: string): string {
   const { protocol = '', host = '', pathname = url } = parseUrl(url) ?? {};
   return printable(host === '' ? pathname.replace(/[?#].*/s, '') : `${protocol}//${host}${pathname}`);
+}
+
+/**
+ * Returns the path of an absolute http or https URL as it was sent, percent-encoding included. Returns undefined for
+ * any other URL: with an invalid or missing Host, `request.url` on Bun is a path, and frameworks find another one.
+ */
+export function pathOf(url: string): string | undefined {
+  const [, path] = /^https?:\/\/[^/?#]+([^?#]*)/i.exec(url) ?? [];
+  return path === '' ? '/' : path;
 }

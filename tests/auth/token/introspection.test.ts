@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain/explain-token.ts';
-import { describeRejections } from '../../../src/auth/guard/describe-rejections.ts';
 import { createGuard } from '../../../src/auth/index.ts';
+import { describeRejections } from '../../../src/auth/openapi/describe-rejections.ts';
 import { checkOptions, haveEqualOptions } from '../../../src/auth/options/check-options.ts';
 import { base64url } from '../../../src/probe/forge/forge.ts';
 import { createChecker, ISSUER, offline, tokenOf } from '../../support/checked.ts';

@@ -2,9 +2,10 @@ import { createGrantReader } from '../../guard/scopes.ts';
 import { algorithmOf } from '../../keys/algorithms.ts';
 import { isTenant } from '../../keys/tenants.ts';
 import { canBeIssuer, isDiscoverable } from '../../options/issuers.ts';
+import { settingOf } from '../../options/setting.ts';
 import type { Claims, GuardOptions } from '../../types.ts';
+import { isPlainWord } from '../../values/ascii.ts';
 import { isText, type Members } from '../../values/json.ts';
-import { isPlainWord, settingOf } from '../../values/text.ts';
 import { doubtKind, otherApiOf, show } from '../checks/explained.ts';
 
 /*

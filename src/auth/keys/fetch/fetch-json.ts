@@ -1,6 +1,6 @@
 import type { Fetch, FetchFault } from '../../types.ts';
+import { printable } from '../../values/ascii.ts';
 import { promised } from '../../values/promises.ts';
-import { printable } from '../../values/text.ts';
 import { FetchError } from './fault.ts';
 import { proxyOf } from './proxy.ts';
 import { createRequest, type DocumentKind } from './request.ts';

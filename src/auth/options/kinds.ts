@@ -1,4 +1,4 @@
-import { isJsonObject, isText, namesIn } from './json.ts';
+import { isJsonObject, isText, namesIn } from '../values/json.ts';
 
 /*
  * What kinds of values options and settings have, in code and in an environment variable. Which option is of which kind

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { parseArgs } from 'node:util';
 import { decodeJwt } from 'jose';
-import { printable, shellQuoted } from '../values/text.ts';
+import { printable } from '../values/ascii.ts';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from './development-issuer.ts';
+import { shellQuoted } from './token-commands.ts';
 import { json } from './token-endpoint.ts';
 
 const usage = `Usage: protected-api issuer [--port <port>] [--audience <identifier>]

@@ -1,4 +1,4 @@
-import { printable } from './text.ts';
+import { printable } from '../values/ascii.ts';
 
 /** Quotes a value for a message: without credentials, query and fragment, in at most 256 printable ASCII characters. */
 export function quote(value: string): string {

@@ -1,4 +1,3 @@
-import { shellQuoted } from '../values/text.ts';
 import type { Client } from './token-endpoint.ts';
 
 /**
@@ -24,3 +23,6 @@ export function renderTokenCommands(url: string, audience: string, clients: read
   );
   return `: Get tokens, ${granted.join(', ')}:\n${commands.join('\n')}`;
 }
+
+/** The brackets of IPv6 are a pattern in zsh. What is quoted has no quotes: URLs may not, other text is encoded. */
+export const shellQuoted = (text: string) => (/^[\w:/.%=-]+$/.test(text) ? text : `'${text.replaceAll("'", '%27')}'`);

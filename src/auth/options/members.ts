@@ -1,6 +1,6 @@
+import { isJsonObject, type Members, memberOf, namesIn } from '../values/json.ts';
 import { describeValue } from './describe-value.ts';
-import { isJsonObject, type Members, memberOf, namesIn } from './json.ts';
-import type { DefaultedRule, OptionRule } from './option-kinds.ts';
+import type { DefaultedRule, OptionRule } from './kinds.ts';
 import { describeUnknown } from './spelling.ts';
 
 /*

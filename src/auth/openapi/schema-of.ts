@@ -1,4 +1,4 @@
-import { groupBy } from './group-by.ts';
+import { groupBy } from '../values/group-by.ts';
 
 /**
  * Returns a JSON schema that these values match, and no wider than a client can use: words are listed, because programs

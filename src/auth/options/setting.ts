@@ -1,7 +1,7 @@
+import { ifPossible } from '../values/faults.ts';
+import { groupBy } from '../values/group-by.ts';
 import { quote } from './describe-value.ts';
-import { ifPossible } from './faults.ts';
-import { groupBy } from './group-by.ts';
-import type { OptionKind, Wording } from './option-kinds.ts';
+import type { OptionKind, Wording } from './kinds.ts';
 
 /** Returns what is wrong with a setting, for whoever runs the process. */
 export function describeSetting(setting: string, value: unknown, wording: Wording, isSecret = false): string {
@@ -55,3 +55,6 @@ function readPairs(text: string): object {
   const groups = groupBy(pairs, ({ name }) => name);
   return Object.fromEntries([...groups].map(([name, group]) => [name, group.map(({ value }) => value)]));
 }
+
+/** Returns the name of the setting for an option: `JWKS_MAX_AGE_SECONDS` for `jwksMaxAgeSeconds`. */
+export const settingOf = (option: string) => option.replace(/[A-Z]/g, '_$&').toUpperCase();

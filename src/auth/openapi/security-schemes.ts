@@ -1,6 +1,6 @@
+import type { GuardCore } from '../guard/core.ts';
+import { coreOf } from '../guard/guard.ts';
 import type { Guard, GuardOptions, OptionsFor } from '../types.ts';
-import type { GuardCore } from './core.ts';
-import { coreOf } from './guard.ts';
 
 /** What the security schemes show besides the options of the guard. */
 export interface SecuritySchemeOptions {

@@ -2,12 +2,12 @@ import { FetchError } from '../keys/fetch/fault.ts';
 import type { createIssuerKeys } from '../keys/issuer-keys.ts';
 import { checkOptions, haveEqualOptions } from '../options/check-options.ts';
 import { optionsByIssuer } from '../options/issuers.ts';
-import type { ReadIssuer } from '../token/known-issuer.ts';
 import type { ListedTrusts } from '../token/trust.ts';
 import type { CheckedOptions, Fetch, IssuerOptions } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
-import { isPrivateHost } from '../values/private-host.ts';
 import { printableUrl } from '../values/url.ts';
+import type { ReadIssuer } from './known-issuer.ts';
+import { isPrivateHost } from './private-host.ts';
 
 /*
  * What a function `issuer` of the application may return. Customers may have chosen it, so it must not lead into the

@@ -1,11 +1,11 @@
 import { type Refusal, refuse } from '../refusals.ts';
+import type { Trust } from '../token/trust.ts';
 import type { KeySetState } from '../types.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { KeptIssuers } from './kept-issuers.ts';
 import { type AnswerTimes, type FoundIssuer, KnownIssuer, type ReadIssuer } from './known-issuer.ts';
 import { type Answer, maxQuestions, type QuestionOptions, Questions } from './questions.ts';
 import { RefusedIssuers } from './refused-issuers.ts';
-import type { Trust } from './trust.ts';
 
 /*
  * Issuers that a function of the application finds: when it is asked about an `iss`, and what is kept of its answers.

@@ -1,12 +1,12 @@
 import { createPrivateKey, randomUUID } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
+import { code, text, withDefault } from '../options/kinds.ts';
+import { checkMembers } from '../options/members.ts';
 import { certificateThumbprint } from '../proof/certificate.ts';
 import type { Certificate } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import { ifPossible } from '../values/faults.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
-import { code, text, withDefault } from '../values/option-kinds.ts';
-import { checkMembers } from '../values/option-members.ts';
 import { createKey, createSigner, lifetimeSeconds, nowSeconds } from './signer.ts';
 
 /** The options of a token. */

@@ -1,10 +1,10 @@
 import { FetchError } from '../keys/fetch/fault.ts';
 import type { IssuerKeys } from '../keys/issuer-keys.ts';
 import { refuse } from '../refusals.ts';
+import type { Trust } from '../token/trust.ts';
 import type { CheckedOptions, KeySetState } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { whenSettled } from '../values/promises.ts';
-import type { Trust } from './trust.ts';
 
 /*
  * An issuer that the application knows: how long its last answer counts, and what is trusted while the application

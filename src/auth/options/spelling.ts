@@ -1,4 +1,4 @@
-import { printable } from './text.ts';
+import { printable } from '../values/ascii.ts';
 
 /**
  * Whether a name may be a misspelling of a known one: they are equal but for case and underscores, one begins with the

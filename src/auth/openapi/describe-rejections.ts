@@ -1,11 +1,11 @@
+import { createGuardCore, type GuardCore } from '../guard/core.ts';
+import { coreOf } from '../guard/guard.ts';
+import { rejectionHeaders } from '../guard/rejection.ts';
+import type { RejectionError } from '../guard/rejection-error.ts';
+import type { ChallengeParameters } from '../guard/requirements.ts';
 import { optionsByIssuer } from '../options/issuers.ts';
 import { type Feature, Refusal, refusals } from '../refusals.ts';
 import type { CheckedOptions, Guard, GuardOptions, RefusalReason, Requirements } from '../types.ts';
-import { createGuardCore, type GuardCore } from './core.ts';
-import { coreOf } from './guard.ts';
-import { rejectionHeaders } from './rejection.ts';
-import type { RejectionError } from './rejection-error.ts';
-import type { ChallengeParameters } from './requirements.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
 export interface Rejection extends Pick<RejectionError, 'reason' | 'error' | 'description' | 'status' | 'body'> {

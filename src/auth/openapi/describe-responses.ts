@@ -1,9 +1,9 @@
+import type { GuardCore } from '../guard/core.ts';
+import type { ChallengeParameters } from '../guard/requirements.ts';
 import type { Guard, GuardOptions, Requirements } from '../types.ts';
 import { groupBy } from '../values/group-by.ts';
-import { schemaOf } from '../values/schema-of.ts';
-import type { GuardCore } from './core.ts';
 import { describeRejections, type Rejection, rejectionsOf } from './describe-rejections.ts';
-import type { ChallengeParameters } from './requirements.ts';
+import { schemaOf } from './schema-of.ts';
 
 /** A response in an OpenAPI document. */
 export interface DescribedResponse {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { code, oneOrMore, text } from '../options/kinds.ts';
+import { checkMembers } from '../options/members.ts';
 import { isJsonObject, isText } from '../values/json.ts';
-import { code, oneOrMore, text } from '../values/option-kinds.ts';
-import { checkMembers } from '../values/option-members.ts';
 import { isLoopbackHost, isSecureUrl, parseUrl } from '../values/url.ts';
 import type { Signer } from './signer.ts';
 import type { Client } from './token-endpoint.ts';

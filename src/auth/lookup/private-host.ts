@@ -1,4 +1,4 @@
-import { isLoopbackHost } from './url.ts';
+import { isLoopbackHost } from '../values/url.ts';
 
 /*
  * Which hosts of URLs are addresses on this machine or in a private network. Names are not resolved: what a name leads

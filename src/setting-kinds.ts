@@ -1,0 +1,83 @@
+import { printable } from './observe/escape.ts';
+
+/*
+ * What a setting of the process may be, as text of the environment. The package reads those of the guard. Which
+ * settings there are is decided in settings.ts.
+ */
+
+/** The rule of one setting. */
+export interface SettingRule<Value = unknown> {
+  /** Completes the sentence "… must be …". */
+  readonly expected: string;
+  /** Returns the value that a text has, or undefined if it is not valid. */
+  readonly read: (text: string) => Value | undefined;
+  /** The default. Undefined for a setting without one. */
+  readonly fallback?: Value;
+  /** Whether neither messages nor logs repeat the value. */
+  readonly isSecret?: boolean;
+}
+
+/** The rule of a setting that always has a value. */
+export interface DefaultedRule<Value> extends SettingRule<Value> {
+  readonly fallback: Value;
+}
+
+export const text = (expected: string, isValid: (text: string) => boolean): SettingRule<string> => ({
+  expected,
+  read: (given) => (isValid(given) ? given : undefined),
+});
+
+export const integer = (min: number, max: number): SettingRule<number> => ({
+  expected: `a whole number from ${min} to ${max}`,
+  read: (given) =>
+    /^\d{1,15}$/.test(given) && Number(given) >= min && Number(given) <= max ? Number(given) : undefined,
+});
+
+export const withDefault = <Value>(rule: SettingRule<Value>, fallback: Value): DefaultedRule<Value> => ({
+  ...rule,
+  fallback,
+});
+
+export const boolean = (fallback: boolean): DefaultedRule<boolean> => ({
+  expected: 'true or false',
+  read: (given) => (given === 'true' ? true : given === 'false' ? false : undefined),
+  fallback,
+});
+
+export const choice = <const Value extends string>(words: readonly Value[], fallback: Value): DefaultedRule<Value> => ({
+  expected: `one of ${words.join(', ')}`,
+  read: (given) => words.find((word) => word === given),
+  fallback,
+});
+
+/** Returns the rule of a list without duplicates, separated by commas. */
+export const list = (expected: string, isValid: (member: string) => boolean): SettingRule<readonly string[]> => ({
+  expected,
+  read: (given) => {
+    const members = given.split(',').map((member) => member.trim());
+    return members.every(isValid) ? [...new Set(members)] : undefined;
+  },
+});
+
+/** Returns the name of the setting: `SHUTDOWN_DELAY_SECONDS` for `shutdownDelaySeconds`. */
+export const settingNameOf = (name: string) => name.replace(/[A-Z]/g, '_$&').toUpperCase();
+
+/**
+ * Reads one setting: its value, or what is wrong with it. No value is quoted, because no setting can begin and end with
+ * quotes: files for `docker run --env-file` keep them.
+ */
+export function readSetting<Value>(name: string, given: string | undefined, rule: SettingRule<Value>) {
+  if (!given) return { value: rule.fallback };
+  if (/^(["']).*\1$/s.test(given)) return { problem: `${name} must not begin and end with quotes: remove them` };
+  if (/^\[\s*".*\]$/s.test(given))
+    return { problem: `${name} must not be a JSON array: separate its members by commas` };
+  const value = rule.read(given);
+  if (value !== undefined) return { value };
+  return { problem: `${name} must be ${rule.expected}, got ${quote(rule.isSecret ? '***' : given)}` };
+}
+
+/** Quotes a value for a message: without credentials, query and fragment, in at most 256 printable ASCII characters. */
+export function quote(value: string): string {
+  const shown = value.replace(/^.*@/s, '***@').replace(/([?#]).*/s, '$1***');
+  return `"${printable(JSON.stringify(shown).slice(1, -1).slice(0, 256))}"`;
+}
