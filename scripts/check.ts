@@ -1,6 +1,6 @@
 import { spawn } from 'bun';
 
-/** Runs the checks in parallel, and prints their output, failures last, and a summary. */
+/** Runs the checks in parallel, and prints their output, failures last, a summary, and the name of each failed test. */
 const notChecked = 2;
 /** CI also checks that no test looks up a name. */
 const wrapper = process.env.WITHOUT_NAMES === 'true' ? ['scripts/without-names.ts', process.execPath] : [];
@@ -22,4 +22,6 @@ for (const { name, output } of ordered) console.log(`\n== ${name}\n${output.trim
 console.log();
 for (const { name, isFailed, isUnchecked } of ordered)
   console.log(`${name}: ${isUnchecked ? 'NOT CHECKED' : isFailed ? 'FAILED' : 'passed'}`);
+// Whoever reads only the end learns which tests failed.
+for (const { output } of ordered) for (const [line] of output.matchAll(/^Failed: .+$/gm)) console.log(line);
 process.exitCode = results.some(({ isFailed }) => isFailed) ? 1 : 0;

@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os';
 import { spawn } from 'bun';
+import { readFailures } from './test-failures.ts';
 
 /**
  * Runs `bun test` with these arguments and prints the first failures and the number of all, because one mistake can
- * fail thousands of tests. Passing tests print nothing. One more file at a time than there are cores, because some wait
- * for processes, and the slowest first: `--update-timings` writes all durations into tests/timings.json.
+ * fail thousands of tests, and at last the name and the file of each. Passing tests print nothing. One more file at a
+ * time than there are cores, because some wait for processes, and the slowest first: `--update-timings` writes all
+ * durations into tests/timings.json.
  */
 const mostFailures = 20;
 
@@ -15,15 +17,14 @@ const child = spawn([process.execPath, 'test', '--only-failures', ...parallel, .
   stdio: ['ignore', 'pipe', 'pipe'],
 });
 // Failures are on standard error, and the output of tests is on both.
-const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+const [, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
 const status = await child.exited;
-const failures = `${stdout}${stderr}`.split(/(?<=^\(fail\) .*\n)/m);
-const end = failures.pop() ?? '';
-const summary = end.slice(Math.max(0, end.search(/^ *\d+ pass$/m)));
-const left = failures.length - mostFailures;
-const shown =
-  failures.slice(0, mostFailures).join('') + (status === 0 ? '' : end.slice(0, -summary.length || undefined));
-if (status !== 0) process.stderr.write(shown);
-if (left > 0) process.stderr.write(`\n${left} more failures are not shown\n\n`);
+const { failures, rest, summary } = readFailures(stderr);
+for (const { text } of failures.slice(0, mostFailures)) process.stderr.write(`${text}\n\n`);
+if (failures.length > mostFailures)
+  process.stderr.write(`${failures.length - mostFailures} more failures are not shown\n\n`);
+// Then a file could not be loaded, or the process ended.
+if (status !== 0 && (failures.length === 0 || /^ *\d+ errors?$/m.test(summary))) process.stderr.write(rest);
 process.stderr.write(summary);
+for (const { file, name } of failures) process.stderr.write(`Failed: ${file}: ${name}\n`);
 process.exitCode = status;
