@@ -4,7 +4,7 @@ import { quote } from '../options/describe-value.ts';
 import { boolean, code, integer, list, withDefault } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
 import type { FixedScope, Guard } from '../types.ts';
-import { isJsonObject, isText, namesIn } from '../values/json.ts';
+import { hasMember, isJsonObject, isText, namesIn } from '../values/json.ts';
 import { isLoopbackHost, parseUrl } from '../values/url.ts';
 
 /** The options of an MCP endpoint. */
@@ -66,7 +66,7 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   if (!core || resource === undefined)
     throw mistake('the first argument must be a guard from createGuard(options), with publicUrl among its options');
   // Getters of a class are not enumerable, but count: a variable that is not set must not open the endpoint.
-  const namesGiven = Object.keys(optionRules).filter((name) => name in Object(given));
+  const namesGiven = Object.keys(optionRules).filter((name) => hasMember(Object(given), name));
   const { tools, scope, origins, hosts, ...others } = checkMembers(action, optionRules, given, namesGiven);
   const odd = namesIn(tools).find((name) => readName(name) === undefined);
   if (odd !== undefined)

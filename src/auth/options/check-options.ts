@@ -45,12 +45,12 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
   const found: OptionProblem[] = [];
   const values: Record<string, unknown> = {};
   for (const name of optionNames) {
-    const { read, fallback, ...wording } = optionRules[name];
+    const { read, ...wording } = optionRules[name];
     // Read once, because it may be a getter.
     const value = memberOf(given, name);
     const checked = value === undefined ? undefined : read(value);
     if (checked === undefined && (value !== undefined || isRequired(name))) found.push({ name, ...wording });
-    values[name] = checked ?? fallback;
+    values[name] = checked ?? memberOf(wording, 'fallback');
   }
   const { issuer = [], audience = [], publicUrl, resource } = values as Partial<CheckedOptions>;
   // RFC 8707 and MCP want the canonical form, and clients compare it as text.

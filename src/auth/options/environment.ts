@@ -1,4 +1,5 @@
 import type { CheckedOptions, EnvironmentError } from '../types.ts';
+import { memberOf } from '../values/json.ts';
 import { isOwnEnvironment, mayReadVariable } from '../values/permission.ts';
 import { isRequired, readOptions } from './check-options.ts';
 import type { listedIssuers } from './issuers.ts';
@@ -63,6 +64,6 @@ function readableSettings(environment: object): typeof settings {
 
 /** Returns a value without the white space around it, such as the line feed at the end of a secret of Kubernetes. */
 function readValue(environment: object, name: string): unknown {
-  const value: unknown = Reflect.get(environment, settingOf(name));
+  const value = memberOf(environment, settingOf(name));
   return typeof value === 'string' ? value.trim() : value;
 }

@@ -42,6 +42,6 @@ export function checkMembers<Given extends Rules>(
     ? readMembers(rules, given, required)
     : { values: {}, fault: `options must be an object, got ${describeValue(given)}` };
   if (fault !== undefined) throw new TypeError(`${action}: ${fault}`);
-  const fallbacks = Object.entries(rules).map(([name, { fallback }]) => [name, fallback]);
+  const fallbacks = Object.entries(rules).map(([name, rule]) => [name, memberOf(rule, 'fallback')]);
   return { ...Object.fromEntries(fallbacks), ...values };
 }

@@ -47,6 +47,21 @@ describe('with two copies of the package in one process', () => {
       server.close();
     });
 
+  test('instanceof RejectionError is true for that of the other one, and for nothing that looks like one', async () => {
+    const thrown = await foreign.requireToken(new Request('http://localhost/')).catch((error: unknown) => error);
+    class Own extends forAny.RejectionError {}
+    expect(thrown).toBeInstanceOf(forAny.RejectionError);
+    expect(thrown).toBeInstanceOf(copy.RejectionError);
+    expect(thrown).not.toBeInstanceOf(Own);
+    for (const other of [
+      new Error('RejectionError'),
+      { ...Object(thrown) },
+      Object.create(forAny.RejectionError.prototype),
+      null,
+    ])
+      expect(other).not.toBeInstanceOf(forAny.RejectionError);
+  });
+
   test.each([
     ['resourceServer()', () => resourceServer(foreign)],
     ['describeRejections()', () => forAny.describeRejections(foreign)],
