@@ -423,6 +423,11 @@ export interface CheckRequirements<Optional extends boolean = boolean> extends R
 export interface PluginSettings<Optional extends boolean = boolean> {
   /** Accepts requests without an Authorization header, with `claims` undefined. Defaults to false. */
   readonly optional?: Optional | undefined;
+  /**
+   * Declares that the routes which the instance already has are public. Without it, they are an error, unless the token
+   * is `optional`. A route with a requirement is always an error there. Defaults to false.
+   */
+  readonly publicBefore?: boolean | undefined;
   /** Whether OpenAPI documents have the rejections of guarded routes. Defaults to true. */
   readonly responses?: boolean | undefined;
 }

@@ -14,7 +14,7 @@ export function rememberFailure<Failure>(error: Failure): Failure {
 
 /** Closes an instance, and returns an error that says why. */
 export function closeBecause(instance: Instance, reason: string): Error {
-  return close(instance, rememberFailure(new Error(`Cannot guard routes: ${reason}`)));
+  return close(instance, new Error(`Cannot guard routes: ${reason}`));
 }
 
 /** Closes an instance, and throws an error that says why. */
@@ -36,7 +36,7 @@ const internalError = (): Response => new Response('Internal error', { status: 5
 
 /** Makes an instance serve nothing. Adding a route, and `listen`, throw this error. Returns the error. */
 export function close<Failure>(instance: Instance, error: Failure): Failure {
-  closed.set(instance, error);
+  closed.set(instance, rememberFailure(error));
   const { event, router } = instance;
   instance.add = instance.listen = () => {
     throw error;

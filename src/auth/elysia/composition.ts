@@ -5,8 +5,15 @@
  */
 import { Elysia } from 'elysia';
 import { closeAfter, closeBecause, refuseClosed, refuseToServe } from './closing.ts';
-import { checkSpelling, guardUsesIn, isPublic, knowsRequirements, requirementsIn } from './hooks.ts';
-import { type Instance, isInstance, type Route, version } from './internals.ts';
+import {
+  checkSpelling,
+  guardUsesIn,
+  isPublic,
+  knowsRequirements,
+  refuseRequirements,
+  requirementsIn,
+} from './hooks.ts';
+import { type Instance, isInstance, version } from './internals.ts';
 import { type Listener, quietListener, quietTraces } from './observed-rejections.ts';
 import { type GuardUse, isSameUse, plans } from './plan.ts';
 import { addRoute } from './routes.ts';
@@ -51,17 +58,20 @@ export function override(prototype: Instance): void {
       if (!Object.hasOwn(group, 'add')) {
         const { add } = group;
         group.add = (promise: Promise<unknown>) => {
-          const checked = promise.then((returned) => refuseIgnored(this, returned));
-          return add.call(
-            group,
-            checked.catch((error) => closeAfter(this, error)),
-          );
+          const checked = promise
+            .then((returned) => refuseIgnored(this, returned))
+            .catch((error) => closeAfter(this, error));
+          routesBefore.set(checked, this.router.history.length);
+          return add.call(group, checked);
         };
       }
       return group;
     },
   });
 }
+
+/** How many routes an instance had when it began to wait for a plugin. */
+const routesBefore = new WeakMap<Promise<unknown>, number>();
 
 /** How many named instances have a guard. */
 let guarded = 0;
@@ -84,15 +94,26 @@ function checkPlugin(app: Instance, plugin: Instance): void {
 
 /** Refuses guards for which a route was added too early. Preflights have no credentials and need no guard. */
 function refuseLate(app: Instance, guards: readonly GuardUse[]): void {
-  const isOpen = ({ method, hooks }: Route) =>
-    method !== 'OPTIONS' &&
-    !isPublic(hooks) &&
-    !guards.every((guard) => plans.get(hooks)?.checks.some(({ use }) => isSameUse(use, guard)));
-  const route = app.router.history.find(isOpen);
-  if (route === undefined) return;
+  const { history } = app.router;
+  const open = history.filter(
+    ({ method, hooks }) =>
+      method !== 'OPTIONS' &&
+      !isPublic(hooks) &&
+      !guards.every((guard) => plans.get(hooks)?.checks.some(({ use }) => isSameUse(use, guard))),
+  );
+  for (const { hooks } of open.filter((route) => !plans.has(route.hooks))) refuseRequirements(app, hooks);
+  const strict = guards.filter(({ isOptional, isPublicBefore }) => !isOptional && !isPublicBefore);
+  const declared = guards.filter(({ isOptional, isPublicBefore }) => !isOptional && isPublicBefore);
+  // The guard may be a plugin that the application waits for: then later routes of its chain are there already.
+  const known = Math.min(...app.promisedModules.promises.map((promise) => routesBefore.get(promise) ?? 0));
+  const late = open.filter((route) => strict.length > 0 || (declared.length > 0 && history.indexOf(route) >= known));
+  if (late.length === 0) return;
+  const first = late.slice(0, 10).map(({ method, path }) => `${method} ${path}`);
+  const others = late.length > first.length ? ` and ${late.length - first.length} more` : '';
+  const declare = strict.length > 0 ? 'If they are public, write resourceServer(guard, { publicBefore: true }). ' : '';
   refuseToServe(
     app,
-    `${route.method} ${route.path} was added before the guard, and would stay open. To guard it, add it, or use its instance, after the guard. If it is public, guard the other routes in an instance of their own: new Elysia().use(open).use(guarded). If the guard is loaded asynchronously, write .use(await ...)`,
+    `these routes were added before the guard, and would stay open: ${first.join(', ')}${others}. ${declare}To guard them, add them, or use their instance, after the guard. If the guard is loaded asynchronously, write .use(await ...)`,
   );
 }
 

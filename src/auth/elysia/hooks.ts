@@ -56,6 +56,16 @@ export function checkSpelling(instance: Instance, options: Hooks): void {
   }
 }
 
+/**
+ * Closes an instance that has a public route with a requirement.
+ * @throws {TypeError} the route was added before the guard, which alone knows its requirement
+ */
+export function refuseRequirements(instance: Instance, hooks: Hooks): void {
+  checkSpelling(instance, hooks);
+  const [required] = requirementsIn(hooks);
+  if (required) throw close(instance, requirementError(`${required.name} has no effect before the guard`));
+}
+
 /** A request that was accepted with a plan. */
 interface Acceptance {
   readonly plan: Plan;

@@ -94,7 +94,10 @@ export interface Instance {
   trace(...given: unknown[]): Instance;
   getParent(): Instance;
   handleError(context: Context, error: unknown): unknown;
-  readonly promisedModules: { add(promise: Promise<unknown>): Promise<unknown> };
+  readonly promisedModules: {
+    readonly promises: readonly Promise<unknown>[];
+    add(promise: Promise<unknown>): Promise<unknown>;
+  };
   getServer(): unknown;
   readonly config: { readonly aot?: boolean; readonly name?: string; precompile?: unknown; seed?: unknown };
   readonly event: Record<string, readonly Hook[] | undefined>;

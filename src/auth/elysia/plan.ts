@@ -20,6 +20,8 @@ export interface GuardUse {
   readonly given: object;
   /** Whether it accepts requests without a token. */
   readonly isOptional: boolean;
+  /** Whether the routes that an instance has before it are public. */
+  readonly isPublicBefore: boolean;
   /** Whether documents name its rejections. */
   readonly isDocumented: boolean;
 }

@@ -66,13 +66,19 @@ export function resourceServer<
   given: GuardOr<OptionsWith<Schema>, Handed>,
   settings?: PluginSettings<Optional>,
 ): GuardPlugin<Handed | (Optional extends true ? undefined : never)> {
-  const { optional, responses } = checkMembers('Cannot guard routes', settingRules, settings ?? {});
+  const { optional, publicBefore, responses } = checkMembers('Cannot guard routes', settingRules, settings ?? {});
   const core = coreFrom(given as AnyOptions);
   const users = usersOf.get(core) ?? new Set();
   usersOf.set(core, users);
   // The hook of `derive` hands over the claims, and those of the macros say what a route requires. The gate has checked
   // both, apart from functions of the context.
-  const use: GuardUse = { core, given, isOptional: optional, isDocumented: responses };
+  const use: GuardUse = {
+    core,
+    given,
+    isOptional: optional,
+    isPublicBefore: publicBefore,
+    isDocumented: responses,
+  };
   const plugin = new Elysia()
     .onStart((app) => {
       users.add(app);
@@ -88,7 +94,7 @@ export function resourceServer<
   return plugin as never;
 }
 
-const settingRules = { optional: boolean(false), responses: boolean(true) };
+const settingRules = { optional: boolean(false), publicBefore: boolean(false), responses: boolean(true) };
 
 /** The applications that listen and use a guard. It stops with the last of them. */
 const usersOf = new WeakMap<GuardCore, Set<unknown>>();

@@ -16,7 +16,7 @@ type Use = (app: AnyElysia) => unknown;
 
 const wrapper = () => new Elysia().use(guard());
 const scoped = ".as('scoped')";
-const before = 'was added before the guard';
+const before = 'these routes were added before the guard, and would stay open:';
 const returned = 'a guard that a function returns';
 const otherCopy = 'two copies of Elysia, and protected-api uses the ES module of Elysia 1.4';
 const macro = { scope: () => ({}) };
@@ -27,15 +27,15 @@ const foreign = () => new (loadCopy())();
 const unservable: Readonly<Record<string, readonly [use: Use, says: string]>> = {
   'a route before the guard': [
     (app) => app.get('/a', secret).use(guard()),
-    `GET /a ${before}, and would stay open. To guard it, add it, or use its instance, after the guard.`,
+    `${before} GET /a. If they are public, write resourceServer(guard, { publicBefore: true }). To guard them, add them, or use their instance, after the guard.`,
   ],
   'a route of an instance before the guard': [
     (app) => app.use(new Elysia().get('/a', secret)).use(guard()),
-    'GET /a was added before the guard, and would stay open. To guard it, add it, or use its instance, after the guard. If it is public, guard the other routes in an instance of their own: new Elysia().use(open).use(guarded).',
+    `${before} GET /a.`,
   ],
   'a route before the guard in a group': [(app) => app.group('/g', (g) => g.get('/a', secret).use(guard())), before],
   'a route before a guard callback': [(app) => app.guard({}, (inner) => inner.get('/a', secret).use(guard())), before],
-  'an explicit HEAD before the guard': [(app) => app.head('/a', secret).use(guard()), `HEAD /a ${before}`],
+  'an explicit HEAD before the guard': [(app) => app.head('/a', secret).use(guard()), `${before} HEAD /a`],
   'a route before a wrapper that is scoped': [(app) => app.get('/a', secret).use(wrapper().as('scoped')), before],
   'a wrapper': [(app) => app.use(wrapper()), scoped],
   'a wrapper with a hook that is scoped': [(app) => app.use(wrapper().derive({ as: 'scoped' }, () => ({}))), scoped],
