@@ -8,10 +8,9 @@ import { nonceHeaders } from '../guard/rejection.ts';
 import { attempt, isPromise, whenSettled } from '../values/promises.ts';
 import { pathOf } from '../values/url.ts';
 import { dropCaching, varyByToken, withHeader } from './caching.ts';
-import { refuseToServe } from './closing.ts';
 import { accept, failWith, hooksOf } from './hooks.ts';
 import type { Composed, Context, Instance, Route, Store } from './internals.ts';
-import { composeObserver, observe, quietTraces, showRejection, unaccepted } from './observed-rejections.ts';
+import { composeObserver, observe, quietTrace, showRejection, unaccepted } from './observed-rejections.ts';
 import { type Plan, plans } from './plan.ts';
 
 /** Returns the rejection, or undefined once the acceptance is recorded. */
@@ -49,11 +48,7 @@ const isMisrouted = ({ path, request }: Context, { hasProofs }: Plan): boolean =
 export function gateRoute(instance: Instance, route: Route, stores: readonly Store[], plan: Plan): void {
   const { compile } = route;
   if (compile === undefined) return;
-  if (hooksOf(route.hooks, 'trace').some(({ fn }) => !quietTraces.has(Object(fn))))
-    refuseToServe(
-      instance,
-      `${route.method} ${route.path} has a trace that was added before protected-api was imported, and that one rejection could end the process with. Import protected-api before the module that calls trace()`,
-    );
+  for (const hooks of [instance.event, route.hooks]) hooksOf(hooks, 'trace').forEach(quietTrace);
   let compiled: { readonly serve: Composed; readonly observe: Composed | undefined } | undefined;
   const gated: Composed = (context) =>
     whenSettled(

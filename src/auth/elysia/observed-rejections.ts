@@ -69,6 +69,43 @@ export const quietListener =
     return quietly(listener)(lifecycle);
   };
 
+/** What Elysia makes of a listener of `trace`: for each event, a function that calls what the listener subscribed. */
+type Trace = (context: object) => Readonly<Record<string, (event: unknown) => Report>>;
+type Report = { readonly resolve?: Ended; readonly resolveChild?: readonly ((event: unknown) => Ended)[] } | undefined;
+type Ended = ((error?: unknown) => unknown) | undefined;
+
+const traceEvents = 'request parse transform beforeHandle handle afterHandle error mapResponse afterResponse'.split(
+  ' ',
+);
+const noClaims = Object.freeze({});
+
+/**
+ * Makes a trace quiet that was added before this package was imported, as instrumentation is: of its listener, there is
+ * only what Elysia has made of it. What the listener does after it has waited cannot be caught, so `claims` is always an
+ * object there.
+ */
+export function quietTrace(hook: Hook): void {
+  const trace = hook.fn as Trace;
+  if (quietTraces.has(trace)) return;
+  const fn = (context: object) => {
+    const view = new Proxy(context, {
+      get: (target, name) => Reflect.get(target, name) ?? (name === 'claims' ? noClaims : undefined),
+    });
+    const call = (report: () => unknown) => callQuietly(context, report);
+    const end = (ended: Ended) => (error?: unknown) => call(() => ended?.(error));
+    const reports = call(() => trace(view)) as Partial<ReturnType<Trace>> | undefined;
+    const report = (name: string) => (event: unknown) => {
+      const { resolve, resolveChild } = Object(call(() => reports?.[name]?.(event))) as NonNullable<Report>;
+      const children = resolveChild?.map((child) => (each: unknown) => end(call(() => child(each)) as Ended));
+      return { resolve: end(resolve), resolveChild: children };
+    };
+    return Object.fromEntries(traceEvents.map((name) => [name, report(name)]));
+  };
+  quietTraces.add(
+    Object.assign(hook, { fn: Object.defineProperty(fn, 'toString', { value: () => String(trace) }) }).fn,
+  );
+}
+
 const quieted = new WeakSet<object>();
 
 /** Shows a rejection to the hooks of a route. Without ahead-of-time compilation, Elysia calls those of the instance. */

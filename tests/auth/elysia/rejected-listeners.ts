@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import { originalTrace } from './elysia-trace.ts';
 import { guard, request, token } from './guarded.ts';
 
 /*
@@ -90,14 +91,16 @@ for (const aot of [true, false])
     }
     for (const [form, listener] of Object.entries(listeners))
       for (const event of events) {
-        const app = create(aot, (traced) =>
-          traced.trace((lifecycle) => {
-            const { context } = lifecycle as unknown as { readonly context: Claimed };
-            return listener(lifecycle as unknown as Event, `on${event}`, () => context.claims.sub);
-          }),
-        );
-        // The first event is before the guard: without one, a synchronous exception is a 500 too.
-        await reject(app, `${form} of ${event}, ${place}, aot ${aot}`, event === 'Request');
+        for (const trace of [originalTrace, Elysia.prototype.trace]) {
+          const app = create(aot, (traced) =>
+            trace.call(traced, { as: 'local' }, (lifecycle) => {
+              const { context } = lifecycle as unknown as { readonly context: Claimed };
+              return listener(lifecycle as unknown as Event, `on${event}`, () => context.claims.sub);
+            }),
+          );
+          // The first event is before the guard: without one, an exception is a 500 too.
+          await reject(app, `${form} of ${event}, ${place}, aot ${aot}`, event === 'Request');
+        }
       }
   }
 console.log(JSON.stringify(failed));

@@ -2,27 +2,12 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type AnyElysia, Elysia } from 'elysia';
 import { rawRequest } from '../../support/raw-http.ts';
-import { guard, partsOf, send, token } from './guarded.ts';
+import { guard, send, token } from './guarded.ts';
 
 test('no listener of a trace and no hook after a response that reads `claims` ends the process with a rejection', async () => {
   const command = [process.execPath, 'run', join(import.meta.dir, 'rejected-listeners.ts')];
   const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit' });
   expect(JSON.parse(await new Response(child.stdout).text())).toEqual([]);
-});
-
-test('a trace that was added before the package was imported is refused, if Elysia would call it', () => {
-  for (const [aot, refused] of [
-    [true, /^Cannot guard routes: GET \/a has a trace that was added before protected-api was imported/],
-    [false, undefined],
-  ] as const) {
-    const app = new Elysia({ aot });
-    // What `trace` of Elysia calls.
-    Reflect.apply(Reflect.get(app, 'on'), app, [{ as: 'local' }, 'trace', () => ({})]);
-    app.use(guard());
-    const add = () => partsOf(app).add('GET', '/a', () => 'ok');
-    if (refused) expect(add).toThrow(refused);
-    else expect(add).not.toThrow();
-  }
 });
 
 const forCaches = {
