@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import manifest from '../../src/auth/package.json';
 import tsconfig from '../../tsconfig.json';
 import { documentedExports, doors } from '../support/doors.ts';
 import { readText, root } from '../support/repository.ts';
@@ -30,6 +31,13 @@ test('tsconfig.json leads each door to its source', () =>
     ...Object.fromEntries(doors.map(({ name, file }) => [name, [`./src/auth/${file}`]])),
     'protected-api-probe': ['./src/probe/index.ts'],
   }));
+
+test('typesVersions leads each door to its declarations, for `moduleResolution: node`, which reads no exports', () =>
+  expect(manifest.typesVersions['*'] as object).toEqual(
+    Object.fromEntries(
+      doors.flatMap(({ name, files }) => (name === manifest.name ? [] : [[name.replace(/.*?\//, ''), [files.types]]])),
+    ),
+  ));
 
 describe.each(doors)('the door $name', ({ name, file, source, files }) => {
   const imports = (text: string) =>

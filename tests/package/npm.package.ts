@@ -39,7 +39,7 @@ describe('the package, installed from its tarball', () => {
 
   beforeAll(async () => {
     const readme = await readText('src/auth/README.md');
-    const [, example = ''] = /```ts\n(import \{ Elysia \}.*?from 'protected-api';.*?)```/s.exec(readme) ?? [];
+    const [, example = ''] = /```ts\n(import \{ Elysia \}.*?from 'protected-api\/elysia';.*?)```/s.exec(readme) ?? [];
     await Bun.write(inFolder('readme.ts'), example);
   });
 
@@ -187,6 +187,23 @@ describe('the package, installed from its tarball', () => {
     // Some declarations of other packages do not compile by themselves, so applications set skipLibCheck. Ours do.
     const errors = stdout.toString().match(/^(?!node_modules\/(?!protected-api\/)).*error TS.*$/gm);
     expect(errors ?? []).toEqual([]);
+  });
+
+  test('compiles with the tsconfig.json of `bun create elysia` and `nest new`, whose moduleResolution is node', async () => {
+    const names = doors.map(({ name }, index) => `import * as door${index} from '${name}';\nvoid door${index};`);
+    // A door that is not found would have no types, and so no mistake.
+    const mistake = "import { createGuard } from 'protected-api';\n// @ts-expect-error\ncreateGuard({ issuer: 7 });";
+    await Bun.write(inFolder('node10.ts'), [...names, mistake].join('\n'));
+    const options = words('--noEmit --strict --skipLibCheck --types node --module es2022 --moduleResolution node');
+    const tsc = join(root, 'node_modules/typescript-5/bin/tsc');
+    for (const module of ['es2022', 'commonjs']) {
+      const given = options.map((word) => (word === 'es2022' ? module : word));
+      const { stdout } = await $`node ${tsc} ${given} --target es2023 node10.ts readme.ts`
+        .cwd(folder())
+        .nothrow()
+        .quiet();
+      expect(stdout.toString()).toBe('');
+    }
   });
 
   test("runs the README's example, which guards its routes", async () => {
