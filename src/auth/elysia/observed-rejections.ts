@@ -81,8 +81,8 @@ const noClaims = Object.freeze({});
 
 /**
  * Makes a trace quiet that was added before this package was imported, as instrumentation is: of its listener, there is
- * only what Elysia has made of it. What the listener does after it has waited cannot be caught, so `claims` is always an
- * object there.
+ * only what Elysia has made of it. What the listener does after it has waited cannot be caught, so `claims` is always
+ * an object there.
  */
 export function quietTrace(hook: Hook): void {
   const trace = hook.fn as Trace;
