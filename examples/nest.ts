@@ -29,7 +29,7 @@ class Messages {
 }
 
 // Every route needs a token, unless it is public.
-@Module({ controllers: [Health, Messages], providers: [{ provide: APP_GUARD, useValue: tokenGuard(guard) }] })
+@Module({ controllers: [Health, Messages], providers: [{ provide: APP_GUARD, useClass: tokenGuard(guard) }] })
 class Application {}
 
 const cors = { exposedHeaders: ['WWW-Authenticate', 'Retry-After'] };

@@ -36,6 +36,8 @@ const callOf = (name: string, method = 'tools/call') =>
 const reports = { sub: 'ada', scope: 'read:messages' };
 const entra = (scp: string) => ({ iss: `${url}TENANT_ID/v2.0`, aud: 'APPLICATION_ID', scp });
 const delegated = (sub: string, act?: object) => ({ sub: 'ada', act: { sub, act }, scope: 'read:orders' });
+const ofAdmin = { aud: 'https://admin.example.com', sub: 'ada' };
+const ofGarbage = { headers: { authorization: 'Bearer garbage' } };
 const rows: readonly Row[] = [
   ['index', 'GET /messages', undefined, 401, 'Bearer scope="read:messages"'],
   ['index', 'GET /messages', reports, 200, '{"hello":"ada"}'],
@@ -84,6 +86,12 @@ const rows: readonly Row[] = [
   ['start/nestjs', 'GET /me', { sub: 'ada' }, 200, 'ada'],
   ['start/nestjs', 'GET /me', undefined, 401, 'Bearer'],
   ['start/nestjs', 'GET /messages', { scope: 'other' }, 403, 'scope="read:messages"'],
+  ['start/nestjs#Which routes are guarded', 'GET /news', undefined, 200, 'for everyone'],
+  ['start/nestjs#Which routes are guarded', 'GET /news', { sub: 'ada' }, 200, 'for ada'],
+  ['start/nestjs#Which routes are guarded', 'GET /news', undefined, 401, 'invalid_token', ofGarbage],
+  ['start/nestjs#Which routes are guarded', 'GET /news/drafts', undefined, 401, 'Bearer'],
+  ['start/nestjs#Which routes are guarded', 'GET /news/drafts', { sub: 'ada' }, 401, 'audience'],
+  ['start/nestjs#Which routes are guarded', 'GET /news/drafts', ofAdmin, 200, 'for ada'],
   ['start/full-stack#h3', 'GET /messages', reports, 200, 'ada'],
   ['start/full-stack#h3', 'GET /messages', {}, 403, 'scope="read:messages"'],
   ['start/graphql#tRPC', 'GET /trpc/health', undefined, 200, 'ok'],

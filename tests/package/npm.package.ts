@@ -14,7 +14,7 @@ import { readText, root } from '../support/repository.ts';
 /** They say what the compiler accepts, and at each `@ts-expect-error` what it rejects. */
 const typeTests = ['guarded-routes.ts', 'typed-client.ts', 'node-servers.ts'];
 const applications =
-  'elysia @elysia/eden hono fastify express @types/express koa @types/koa polka @types/polka zod @types/node jose @nestjs/common reflect-metadata rxjs';
+  'elysia @elysia/eden hono fastify express @types/express koa @types/koa polka @types/polka zod @types/node jose @nestjs/common @nestjs/core reflect-metadata rxjs';
 /** Package of the compiler, module resolution with its module system, and the types of Node.js. */
 const compilations = [
   ['typescript', 'bundler', 'esnext', '26.6.6'],

@@ -174,7 +174,7 @@ decorate(
         ReportsResolver,
         NotesResolver,
         ...(MERCURIUS ? [] : [Gateway]),
-        { provide: APP_GUARD, useValue: guard },
+        { provide: APP_GUARD, useClass: guard },
       ],
     }),
   ],

@@ -84,7 +84,7 @@ export async function installLocked(from: string, ...files: readonly string[]): 
  * Compiles a TypeScript file into a folder with the package, because Node.js 20 runs none, and returns the path of the
  * result.
  */
-export async function compiled(source: string, folder: string, change = (text: string) => text) {
+export async function compiled(source: string, folder: string, change = (text: string) => text, name = 'compiled') {
   // tsconfig.json leads the package to its sources, before Bun sees that it is external.
   const installed: BunPlugin = {
     name: 'installed',
@@ -93,7 +93,7 @@ export async function compiled(source: string, folder: string, change = (text: s
   };
   const options = { target: 'node', packages: 'external' } as const;
   const { outputs } = await Bun.build({ ...options, entrypoints: [source], plugins: [installed] });
-  const file = join(folder, 'compiled.mjs');
+  const file = join(folder, `${name}.mjs`);
   await Bun.write(file, change((await outputs[0]?.text()) ?? ''));
   return file;
 }

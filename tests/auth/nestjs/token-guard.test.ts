@@ -9,6 +9,7 @@ import {
   HttpException,
   type INestApplication,
   Module,
+  type Type,
   UseGuards,
 } from '@nestjs/common';
 import { APP_GUARD, NestFactory } from '@nestjs/core';
@@ -24,11 +25,14 @@ const guard = createGuard({ ...issuer.options, dpop: 'on', publicUrl: 'https://a
 const tokenWith = (scope = '') => issuer.token({ sub: 'ada', scope });
 
 /** Starts an application with these controllers before the tests, and returns a function that sends a GET. */
-function started(controllers: NonNullable<Parameters<typeof Module>[0]['controllers']>, ...global: CanActivate[]) {
+function started(
+  controllers: NonNullable<Parameters<typeof Module>[0]['controllers']>,
+  ...global: Type<CanActivate>[]
+) {
   let app: INestApplication | undefined;
   let url = '';
   beforeAll(async () => {
-    @Module({ controllers, providers: global.map((useValue) => ({ provide: APP_GUARD, useValue })) })
+    @Module({ controllers, providers: global.map((useClass) => ({ provide: APP_GUARD, useClass })) })
     class Application {}
     const cors = { origin: ['https://app.example.test'], exposedHeaders: ['WWW-Authenticate'] };
     app = await NestFactory.create(Application, { cors, logger: false });
@@ -391,15 +395,15 @@ const description = 'Token does not have the scope that this resource requires';
 
 describe('a rejection by tokenGuard()', () => {
   const seen: unknown[] = [];
-  const observed = tokenGuard(guard);
-  const recording: CanActivate = {
-    canActivate: (context) =>
-      (observed.canActivate(context) as Promise<boolean>).catch((error: unknown) => {
+  class Recording extends tokenGuard(guard) {
+    override canActivate(context: ExecutionContext) {
+      return (super.canActivate(context) as Promise<boolean>).catch((error: unknown) => {
         seen.push(error);
         throw error;
-      }),
-  };
-  const send = started([Scoped], recording);
+      });
+    }
+  }
+  const send = started([Scoped], Recording);
 
   test('is an HttpException with status, description and body, and keeps the headers of CORS', async () => {
     const response = await send('/messages', { ...bearer(await tokenWith()), origin: 'https://app.example.test' });
@@ -489,7 +493,9 @@ test.each([
   const { req: request } = createMocks({ headers, url: '/graphql' });
   // NestJS passes on the context of graphql-ws as `req`.
   const context = callOf({ connectionParams: {}, extra: { request } });
-  const checked = Promise.resolve(tokenGuard(guard).canActivate(context)).catch(({ extensions }) => extensions.code);
+  const checked = Promise.resolve(new (tokenGuard(guard))().canActivate(context)).catch(
+    ({ extensions }) => extensions.code,
+  );
   expect(await checked).toBe(expected);
 });
 
@@ -499,7 +505,7 @@ test.each([
 ])('a reference of a federation, whose resolver gets no arguments, is checked by its request: %s', async (...row) => {
   const [, scope, expected] = row;
   const { req } = createMocks({ headers: bearer(await tokenWith(scope)), url: '/graphql' });
-  const checked = Promise.resolve(tokenGuard(guard).canActivate(callOf(req, [{}])));
+  const checked = Promise.resolve(new (tokenGuard(guard))().canActivate(callOf(req, [{}])));
   expect(await checked.catch(({ extensions }) => extensions?.code)).toBe(expected);
 });
 
@@ -507,7 +513,7 @@ test('the fields of a query are one request', async () => {
   let accepted = 0;
   const counting = createGuard({ ...issuer.options, onAccepted: () => void accepted++ });
   const { req } = createMocks({ headers: bearer(await tokenWith('read:messages')), url: '/graphql' });
-  const fields = Array.from({ length: 3 }, () => tokenGuard(counting).canActivate(callOf(req)));
+  const fields = Array.from({ length: 3 }, () => new (tokenGuard(counting))().canActivate(callOf(req)));
   expect([await Promise.all(fields), accepted]).toEqual([[true, true, true], 1]);
 });
 
@@ -525,7 +531,7 @@ test.each([
     switchToHttp: () => ({}),
     switchToWs: () => ({ getClient: () => ({}) }),
   } as unknown as ExecutionContext;
-  await expect(tokenGuard(guard).canActivate(context)).rejects.toThrow(said);
+  await expect(new (tokenGuard(guard))().canActivate(context)).rejects.toThrow(said);
 });
 
 describe('what decorators say about a method holds for their class, although another class has the same function', () => {
