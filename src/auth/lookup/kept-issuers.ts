@@ -11,7 +11,7 @@ const maxVerified = 900;
 const maxNamed = 100;
 
 /** Issuers by name. */
-export class KeptIssuers<Issuer> {
+export class KeptIssuers<Issuer extends object> {
   readonly #verified = new RecentMap<Issuer>(maxVerified);
   readonly #named = new RecentMap<Issuer>(maxNamed);
 

@@ -54,6 +54,7 @@ export class KnownIssuer {
     this.#times = times;
     this.trust = {
       rules,
+      keep: () => void use(this),
       keys: {
         // While a request waits for keys, the issuer may have left, or its last answer expired.
         find: (kid) =>

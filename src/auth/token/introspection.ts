@@ -43,7 +43,9 @@ export function createIntrospection({
     const trust = introspected ?? (await of(iss));
     if (trust instanceof Refusal) return trust;
     const claims = readClaims({ ...response, iss }, trust?.rules, now() / 1000);
-    return claims instanceof Refusal ? claims : { claims };
+    if (claims instanceof Refusal) return claims;
+    trust?.keep?.();
+    return { claims };
   };
 
   return (token) => {

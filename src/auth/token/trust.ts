@@ -13,6 +13,8 @@ import type { ClaimRules } from './claims.ts';
 export interface Trust {
   readonly keys: Pick<KeySet, 'find' | 'isCurrent' | 'use'>;
   readonly rules: ClaimRules & Pick<CheckedOptions, 'algorithms' | 'scopeClaim' | 'introspect'>;
+  /** Called with each token of this issuer that was introspected, as `keys.use` is with each that was verified. */
+  readonly keep?: () => void;
 }
 
 /** The issuers of a guard. */

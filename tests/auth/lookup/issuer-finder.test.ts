@@ -646,6 +646,16 @@ describe('a function as issuer', () => {
     expect([(await check(tokens.get(oldest) as string)).reason, asked]).toEqual([undefined, []]);
   });
 
+  test('keeps issuers of tokens that were introspected', async () => {
+    const introspect = (token: string) => ({ active: true, aud: AUDIENCE, exp: 9e9, iss: `${b}${token}` });
+    const { asked, check, fake } = setUp({ introspect });
+    fake.by = (iss) => ({ issuer: iss, keys });
+    const reasons = new Set<string | undefined>();
+    for (let turn = 0; turn < 2; turn += 1)
+      for (let index = 0; index < 200; index += 1) reasons.add((await check(`opaque${index}`)).reason);
+    expect([[...reasons], asked.length]).toEqual([[undefined], 200]);
+  });
+
   test('has names of strangers turn over 100 places: one that was displaced keeps its cooldown', async () => {
     const { core, asked, check, fake, reasonFor } = setUp();
     fake.by = (iss) => ({ issuer: iss, keys });
