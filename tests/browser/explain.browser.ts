@@ -4,6 +4,7 @@ import { $ } from 'bun';
 import { browserForTests, faultsOf } from '../support/documentation-page.ts';
 import { startedFor } from '../support/fixture.ts';
 import { startIssuer } from '../support/issuer.ts';
+import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, signingKeys, type TokenOverrides } from '../support/mint.ts';
 import { isNight } from '../support/node-versions.ts';
 import { root } from '../support/repository.ts';
@@ -154,6 +155,27 @@ describe('the page /explain', () => {
     await page.field('Audience').press('Enter');
     await result.getByText('200: Token is accepted').waitFor();
     expect(new URL(page.page.url())).toMatchObject({ search: '', hash: '' });
+  });
+
+  test('says what the issuer publishes now, although the browser may keep its keys for an hour', async () => {
+    const { page, issuer, field, opened } = await open();
+    const { keys } = issuer;
+    // No header is allowed, so a preflight would be refused.
+    issuer.mode = { kind: 'keys', headers: { ...readable, 'cache-control': 'public, max-age=3600' } };
+    const [old, fresh] = [mintToken(issuer.url), mintToken(issuer.url, { header: { kid: 'new' }, key: rsaKey('new') })];
+    await field('Issuer').fill(issuer.url);
+    await field('Audience').fill(AUDIENCE);
+    const end = async (token: string, said: RegExp) => {
+      await field('Access token').fill(token);
+      await page.getByRole('button', { name: 'Explain' }).click();
+      await page.locator('.end', { hasText: said }).waitFor();
+    };
+    await end(old, /200: Token is accepted/);
+    issuer.keys = [publish(rsaKey('new'), 'new')];
+    await end(fresh, /200: Token is accepted/);
+    await end(old, /401 invalid_token/);
+    issuer.keys = keys;
+    expect(opened.complaints).toEqual([]);
   });
 
   test('has room for a value and its verdict, whichever is longer', async () => {

@@ -24,15 +24,38 @@ describe('createRequest()', () => {
     expect(initOf('key set', 'http://127.0.0.1/')).toMatchObject({ ...asked, proxy: false });
   });
 
-  test('names the package and its version, but not in a browser, where that would need a preflight', () => {
-    expect(headersOf('key set').get('user-agent')).toBe(`protected-api/${packageJson.version}`);
-    const { navigator } = globalThis;
-    const browser = { userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0' };
+  /** What is asked for, and how caches are told to ask the issuer. */
+  const seen = (kind: 'key set' | 'metadata') => {
+    const headers = headersOf(kind);
+    return [headers.get('user-agent'), headers.get('cache-control'), initOf(kind).cache];
+  };
+  const named = `protected-api/${packageJson.version}`;
+  const browser = { userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0' };
+  class UnknowingRequest extends Request {
+    constructor(input: string, init?: RequestInit) {
+      if (init?.cache) throw new TypeError('The field cache is not implemented');
+      super(input, init);
+    }
+  }
+
+  test.each<[name: string, globals: object, headers: (string | null | undefined)[]]>([
+    ['names the package, and asks anew by a header', {}, [named, 'no-cache', undefined]],
+    ['needs no preflight in a browser', { navigator: browser }, [null, null, 'no-cache']],
+    [
+      'has the header where a runtime throws at the member cache',
+      { navigator: browser, Request: UnknowingRequest },
+      [null, 'no-cache', undefined],
+    ],
+    ['has the header where there is no navigator', { navigator: undefined }, [named, 'no-cache', undefined]],
+  ])('%s', (_, globals, headers) => {
+    const before = Object.keys(globals).map((name) => [name, Reflect.get(globalThis, name)] as const);
+    const define = (name: string, value: unknown) =>
+      Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
     try {
-      Object.defineProperty(globalThis, 'navigator', { value: browser, configurable: true });
-      expect(headersOf('key set').has('user-agent')).toBeFalse();
+      for (const [name, value] of Object.entries(globals)) define(name, value);
+      expect([seen('key set'), seen('metadata')]).toEqual([headers, headers]);
     } finally {
-      Object.defineProperty(globalThis, 'navigator', { value: navigator, configurable: true });
+      for (const [name, value] of before) define(name, value);
     }
   });
 });

@@ -1,3 +1,4 @@
+import { ifPossible } from '../../values/faults.ts';
 import { isLoopbackHost } from '../../values/url.ts';
 
 /*
@@ -18,6 +19,18 @@ const userAgent = 'protected-api/1.0.0';
 /** Browsers, their workers included. There, the header is one more that a preflight must allow. */
 const isBrowser = () => /^Mozilla\//.test(globalThis.navigator?.userAgent ?? '');
 
+/**
+ * A cache on the way must ask the issuer (RFC 9111 §5.2.1.4), or keys that were withdrawn are trusted for as long as it
+ * keeps them. Browsers ask anew by a member of the request, which needs no preflight. Others may not know the member.
+ */
+function revalidating(url: string): {
+  readonly cache?: RequestInit['cache'];
+  readonly headers?: Record<string, string>;
+} {
+  const isMemberKnown = isBrowser() && ifPossible(() => new Request(url, { cache: 'no-cache' })) !== undefined;
+  return isMemberKnown ? { cache: 'no-cache' } : { headers: { 'cache-control': 'no-cache' } };
+}
+
 /** A client of Deno, which has connections of its own. */
 interface DenoClient {
   close(): void;
@@ -26,9 +39,11 @@ interface DenoClient {
 /** Returns the options of a request, and a function to call once its body is read. */
 export function createRequest(url: string, kind: DocumentKind, signal: AbortSignal) {
   const client = createDenoClient();
+  const { cache, headers: uncached } = revalidating(url);
   const headers: Record<string, string> = {
     accept: accepted[kind],
     'accept-encoding': 'identity',
+    ...uncached,
     // Node.js. A browser ignores it.
     connection: 'close',
     // Cloudflare Workers send none, which firewalls reject.
@@ -39,6 +54,7 @@ export function createRequest(url: string, kind: DocumentKind, signal: AbortSign
     redirect: 'manual',
     signal,
     headers,
+    ...(cache && { cache }),
     // Bun. A kept connection leads to the host that an issuer has left, or is one that a firewall has forgotten.
     keepalive: false,
     ...(client && { client }),
