@@ -57,6 +57,7 @@ export function createInstance(
 
   const clock = {
     now: world.now,
+    setBacks: 0,
     schedule(callback: () => void, delayMs: number) {
       let cancel = () => {};
       const run = () => {

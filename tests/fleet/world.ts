@@ -65,6 +65,7 @@ export function createWorld() {
 
   return {
     now: () => now,
+    setBacks: 0,
     schedule(run: () => void, delayMs: number): () => void {
       if (!(delayMs >= 0)) throw new RangeError(`A timer cannot wait ${delayMs} ms`);
       const event = { at: now + delayMs, order: order++, run, isCancelled: false };

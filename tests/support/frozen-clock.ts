@@ -3,8 +3,16 @@ export function createFrozenClock() {
   const timers = new Set<{ readonly at: number; readonly callback: () => void }>();
   const firstDue = (until: number) => [...timers].filter(({ at }) => at <= until).toSorted((a, b) => a.at - b.at)[0];
 
+  let setBacks = 0;
   return {
     now: () => now,
+    get setBacks() {
+      return setBacks;
+    },
+    /** Sets the wall clock back. */
+    setBack() {
+      setBacks += 1;
+    },
     schedule(callback: () => void, delayMs: number) {
       if (delayMs < 0) throw new RangeError(`A timer cannot wait ${delayMs} ms`);
       const timer = { at: now + delayMs, callback };

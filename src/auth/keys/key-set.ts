@@ -50,9 +50,21 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
    * trusted keys are cached.
    */
   find(kid: string): FoundKeys | Promise<FoundKeys> {
-    this.checkAge();
+    const begun = this.checkAge();
     const canChange = this.pending || this.#mayFetch();
-    return this.#keys.has(kid) || !canChange ? this.#lookUp(kid) : this.#fetchAndLookUp(kid);
+    if (this.isLost || (canChange && !this.#keys.has(kid))) return this.#fetchAndLookUp(kid);
+    if (begun) this.outlive(begun);
+    return this.#lookUp(kid);
+  }
+
+  /**
+   * Returns the keys with this `kid` that were not tried on a token: an issuer may replace a key under its name. Waits
+   * as `find` does for a `kid` that is not held.
+   */
+  async findOthers(kid: string, tried: readonly VerificationKey[]): Promise<readonly VerificationKey[]> {
+    const others = () => this.#keys.get(kid)?.filter((key) => !tried.includes(key)) ?? [];
+    await this.#fetchUnless(() => others().length > 0);
+    return others();
   }
 
   /** Whether a key is still trusted: it has not left the set, and the set has not expired. Nothing else happens. */
@@ -60,10 +72,14 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
     return key.isCurrent && !this.hasExpired;
   }
 
-  /** Returns whether a key is still trusted, for a request. Fetches what is due. */
+  /**
+   * Returns whether a key is still trusted, for a request. Fetches what is due. While a fetch is lost, `find` must be
+   * called instead.
+   */
   use(key: VerificationKey): boolean {
-    this.checkAge();
-    return key.isCurrent;
+    const begun = this.checkAge();
+    if (begun) this.outlive(begun);
+    return key.isCurrent && !this.isLost;
   }
 
   state(): KeySetState {
@@ -85,13 +101,19 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
   }
 
   async #fetchAndLookUp(kid: string): Promise<FoundKeys> {
+    await this.#fetchUnless(() => this.#keys.has(kid));
+    return this.#lookUp(kid);
+  }
+
+  /** Waits for the pending fetch, and unless that has found what is looked for, for one that began after the call. */
+  async #fetchUnless(isFound: () => boolean): Promise<void> {
+    if (this.isLost) return this.waitFor(this.begin(), true);
     const { pending } = this;
     if (pending) await this.waitFor(pending);
-    if (this.#keys.has(kid) || (pending && this.pending === pending)) return this.#lookUp(kid);
+    if (isFound() || (pending && this.pending === pending)) return;
     // What was pending may have begun before the key was published.
     if (this.pending) await this.waitFor(this.pending);
     else if (this.#mayFetch()) await this.waitFor(this.beginForLookup(), true);
-    return this.#lookUp(kid);
   }
 
   #lookUp(kid: string): FoundKeys {

@@ -1,5 +1,6 @@
 import type { CheckedOptions, FetchFault } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
+import { notify } from '../values/promises.ts';
 import { FetchError, faultOf } from './fetch/fault.ts';
 
 /*
@@ -9,7 +10,8 @@ import { FetchError, faultOf } from './fetch/fault.ts';
 
 /** Maximum age and cooldown are infinite for what never changes. */
 export type RefreshOptions = Pick<TimeAndRandom, 'clock' | 'random'> &
-  Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds' | 'jwksTimeoutSeconds'>;
+  Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds' | 'jwksTimeoutSeconds'> &
+  Partial<Pick<CheckedOptions, 'waitUntil'>>;
 
 /** A fetch that has not ended. */
 interface FetchAttempt {
@@ -35,11 +37,13 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   #waiting = 0;
   protected isStopped = false;
   #cancelTimer = () => {};
+  #setBacks: number;
 
   readonly #timeoutMs: number;
 
   constructor(protected readonly options: Options) {
     this.#timeoutMs = options.jwksTimeoutSeconds * 1000;
+    this.#setBacks = options.clock.setBacks;
   }
 
   /** @param isAnew whether its URL is looked up again */
@@ -51,7 +55,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   /** Starts the background refresh, and a fetch unless one is pending, too early or not due. Returns at once. */
   start(): void {
     this.isStopped = false;
-    if (this.#attemptedAt === Number.NEGATIVE_INFINITY) this.#begin();
+    if (this.#attemptedAt === Number.NEGATIVE_INFINITY) this.begin();
     else this.#sleep();
   }
 
@@ -75,7 +79,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     this.#nextReload ??= Promise.resolve(this.pending && this.waitFor(this.pending)).then(async () => {
       // A later call may be about a key that is withdrawn from now on.
       this.#nextReload = undefined;
-      await this.waitFor(this.#begin(true), true);
+      await this.waitFor(this.begin(true), true);
     });
     return this.#nextReload;
   }
@@ -84,21 +88,42 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     return this.options.clock.now() >= this.#expiresAt;
   }
 
-  /** @param mayFetch whether it fetches what is due; after `stop`, only for a lookup */
-  protected checkAge(mayFetch = true): void {
-    const now = this.options.clock.now();
-    if (this.hasExpired) {
+  /**
+   * Whether the pending attempt should have ended. On Cloudflare Workers, one that no request waits for is lost with the
+   * request that began it. A request that waits for another must then begin it.
+   */
+  protected get isLost(): boolean {
+    return this.pending !== undefined && this.options.clock.now() >= this.#attemptedAt + this.#timeoutMs;
+  }
+
+  /**
+   * Returns an attempt that it begins, because it is due.
+   * @param mayFetch whether it fetches what is due; after `stop`, only for a lookup
+   */
+  protected checkAge(mayFetch = true): FetchAttempt | undefined {
+    const { clock } = this.options;
+    const now = clock.now();
+    if (now >= this.#expiresAt) {
       this.#expiresAt = Number.POSITIVE_INFINITY;
       this.expire();
     }
-    if (this.pending && now >= this.#attemptedAt + 2 * this.#timeoutMs) this.#lose();
-    if (now >= this.nextAttemptAt && mayFetch) this.#begin();
+    if (clock.setBacks !== this.#setBacks) {
+      this.#setBacks = clock.setBacks;
+      if (Number.isFinite(this.nextAttemptAt)) this.nextAttemptAt = now;
+    }
+    return now >= this.nextAttemptAt && mayFetch ? this.begin() : undefined;
+  }
+
+  /** Lets an attempt that nothing waits for outlive the request that began it. */
+  protected outlive(attempt: FetchAttempt): void {
+    const { waitUntil } = this.options;
+    if (waitUntil) notify(() => waitUntil(attempt.ended));
   }
 
   /** Begins a fetch for a lookup, and the cooldown, unless nothing was fetched before: then the fetch was due. */
   protected beginForLookup(): FetchAttempt {
     const isDue = this.#attemptedAt === Number.NEGATIVE_INFINITY;
-    const attempt = this.#begin();
+    const attempt = this.begin();
     if (!isDue) this.#startCooldown();
     return attempt;
   }
@@ -120,7 +145,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     cancel();
   }
 
-  #begin(isAnew = false): FetchAttempt {
+  protected begin(isAnew = false): FetchAttempt {
     this.#attemptedAt = this.options.clock.now();
     this.nextAttemptAt = Number.POSITIVE_INFINITY;
     const abort = new AbortController();

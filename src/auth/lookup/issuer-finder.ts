@@ -1,7 +1,8 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import type { Trust } from '../token/trust.ts';
-import type { KeySetState } from '../types.ts';
+import type { CheckedOptions, KeySetState } from '../types.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
+import { isPromise, notify } from '../values/promises.ts';
 import { KeptIssuers } from './kept-issuers.ts';
 import { type AnswerTimes, type FoundIssuer, KnownIssuer, type ReadIssuer } from './known-issuer.ts';
 import { type Answer, maxQuestions, type QuestionOptions, Questions } from './questions.ts';
@@ -16,7 +17,7 @@ import { RefusedIssuers } from './refused-issuers.ts';
 /** How long an issuer is not asked about again after a failure, or while too many others are. */
 const retryMs = 2000;
 
-export interface IssuerFinderOptions extends AnswerTimes, QuestionOptions {
+export interface IssuerFinderOptions extends AnswerTimes, QuestionOptions, Pick<CheckedOptions, 'waitUntil'> {
   /** Whether an issuer can have this identifier. */
   readonly isIssuer: (iss: unknown) => iss is string;
   readonly read: ReadIssuer;
@@ -55,11 +56,7 @@ export class IssuerFinder {
     const issuer = this.#known.name(iss);
     const now = clock.now();
     if (!issuer) return this.#refused.find(iss, now) ?? this.#displaced.find(iss, now) ?? this.#askOnce(iss);
-    issuer.usedAt = now;
-    if (now < issuer.askAgainAt) return issuer.trust;
-    if (now >= issuer.dueAt) return this.#askOnce(iss);
-    if (!this.#questions.isPending(iss)) void this.#askOnce(iss);
-    return issuer.trust;
+    return this.#mustWait(iss, issuer, now) ? this.#askOnce(iss) : issuer.trust;
   }
 
   /** Returns the rules of an issuer that is kept. */
@@ -155,9 +152,19 @@ export class IssuerFinder {
   #use(iss: string, issuer: KnownIssuer): boolean {
     if (this.#known.peek(iss) !== issuer) return false;
     this.#known.verify(iss);
-    issuer.usedAt = this.#options.clock.now();
-    // Stryker disable next-line ConditionalExpression: speed only, find() says the same
-    return issuer.usedAt < issuer.askAgainAt || this.find(iss) === issuer.trust;
+    return !this.#mustWait(iss, issuer, this.#options.clock.now());
+  }
+
+  /** Asks again if it is time to. Returns whether a request must wait for an answer, because the last one is too old. */
+  #mustWait(iss: string, issuer: KnownIssuer, now: number): boolean {
+    issuer.usedAt = now;
+    if (now < issuer.askAgainAt) return false;
+    if (now >= issuer.dueAt || this.#questions.isLost(iss)) return true;
+    if (this.#questions.isPending(iss)) return false;
+    const { waitUntil } = this.#options;
+    const asked = this.#askOnce(iss);
+    if (waitUntil && isPromise(asked)) notify(() => waitUntil(asked));
+    return false;
   }
 
   /** Asks again even if no request does, so that an issuer that the application has removed leaves with its keys. */

@@ -59,6 +59,10 @@ export class KnownIssuer {
         // While a request waits for keys, the issuer may have left, or its last answer expired.
         find: (kid) =>
           whenSettled(keys.find(kid), (keysFound) => (this.#isTrusted() ? keysFound : refuse('issuer_unavailable'))),
+        findOthers: async (kid, tried) => {
+          const others = await keys.findOthers(kid, tried);
+          return this.#isTrusted() ? others : [];
+        },
         isCurrent: (key) => this.#isTrusted() && keys.isCurrent(key),
         use: (key) => use(this) && keys.use(key),
       },

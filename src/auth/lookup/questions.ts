@@ -46,6 +46,11 @@ export class Questions<Outcome> {
     return this.#options.clock.now() < (this.#pending.get(iss)?.lostAt ?? 0);
   }
 
+  /** Whether a question took too long: it may have ended without an answer, with the request that asked it. */
+  isLost(iss: string): boolean {
+    return this.#pending.has(iss) && !this.isPending(iss);
+  }
+
   /** Whether no more questions can be asked about issuers like this one. */
   areTooMany(isLike: (iss: string) => boolean): boolean {
     if (this.#pending.size < maxQuestions) return false;

@@ -158,6 +158,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   onReplayStoreEvent: callback(),
   formatRejection: callback(),
   errorHeaders: code('an object of header names and values, without connection-specific headers', areHeaders),
+  waitUntil: callback(),
   fetch: callback(),
 };
 

@@ -11,7 +11,7 @@ import type { ClaimRules } from './claims.ts';
 
 /** What tokens of one issuer are verified with. */
 export interface Trust {
-  readonly keys: Pick<KeySet, 'find' | 'isCurrent' | 'use'>;
+  readonly keys: Pick<KeySet, 'find' | 'findOthers' | 'isCurrent' | 'use'>;
   readonly rules: ClaimRules & Pick<CheckedOptions, 'algorithms' | 'scopeClaim' | 'introspect'>;
   /** Called with each token of this issuer that was introspected, as `keys.use` is with each that was verified. */
   readonly keep?: () => void;

@@ -65,12 +65,15 @@ export function createVerifier(options: VerifierOptions) {
   // One asynchronous function for all of it: under load, each further one takes a microsecond or two.
   async function verifyByKeyId(
     token: string,
-    { kid, algorithm }: TokenHeader,
-    { keys, rules }: Trust,
+    header: TokenHeader,
+    trust: Trust,
+    tried?: readonly VerificationKey[],
   ): Promise<Verification> {
-    const found = await keys.find(kid);
+    const { kid, algorithm } = header;
+    const { keys, rules } = trust;
+    const found = await (tried ? keys.findOthers(kid, tried) : keys.find(kid));
     if (found instanceof Refusal) return found;
-    let refusal = refuse('key_unknown');
+    let refusal = refuse(tried ? 'signature_invalid' : 'key_unknown');
     for (const key of found) {
       if (key.algorithm !== algorithm) continue;
       const verified = await compactVerify(token, key.cryptoKey, verifyOptions[algorithm]).catch(ignoreBadSignature);
@@ -89,7 +92,8 @@ export function createVerifier(options: VerifierOptions) {
       cache?.set(token, entry);
       return entry;
     }
-    return refusal;
+    // A key that is held may have been replaced under its name.
+    return refusal.reason === 'signature_invalid' && !tried ? verifyByKeyId(token, header, trust, found) : refusal;
   }
 
   return {

@@ -80,6 +80,11 @@ const functions: Readonly<Record<string, FunctionRow>> = {
     waitsMs: 0,
     outcome: 'accepted',
   },
+  waitUntil: {
+    options: (waitUntil) => ({ waitUntil, keys: undefined, fetch: published }),
+    waitsMs: 0,
+    outcome: 'accepted',
+  },
   onReplayStoreEvent: {
     options: (onReplayStoreEvent) => ({ ...dpop, onReplayStoreEvent, replayStore: { markUsed: () => 'broken' } }),
     credentials: proven(),

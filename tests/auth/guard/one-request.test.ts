@@ -31,7 +31,7 @@ function setUp(options: Partial<GuardOptions> = {}) {
       onRefused: (_, reason) => void world.refused.push(reason),
       ...options,
     },
-    { now: () => world.now, clock: { now: () => world.clock, schedule: () => () => {} } },
+    { now: () => world.now, clock: { now: () => world.clock, setBacks: 0, schedule: () => () => {} } },
   );
   const { check, state } = guardOf(core);
   const statusOf = async (request: Parameters<typeof check>[0], requirements = {}) => {

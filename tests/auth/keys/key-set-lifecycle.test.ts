@@ -6,6 +6,8 @@ import { failing, hanging, publishing, setUp, started, times } from './key-set-f
 
 const { cooldownMs, maxAgeMs, maxStaleMs, timeoutMs } = times;
 
+const published = { answering: publishing('two'), failing, hanging };
+
 describe('RefreshingKeySet', () => {
   for (const source of [publishing('one'), hanging]) {
     const state = source === hanging ? 'while it fetches' : 'with keys held';
@@ -87,40 +89,113 @@ describe('RefreshingKeySet', () => {
     expect([events.length, clock.waiting]).toEqual([3, 0]);
   });
 
+  const neverEnding = () => new Promise<never>(() => {});
+
   /** On Cloudflare Workers, a fetch ends with the request that started it: the fetch and its timers never settle. */
-  test('a fetch that never ends delays no call longer than its time limit, and is given up after twice that time', async () => {
+  test('a fetch that never ends delays no call longer than its time limit, and then one call fetches instead', async () => {
     const { keySet, clock, published, fetches, find } = setUp();
-    published.by = () => new Promise(() => {});
+    published.by = neverEnding;
     void keySet.find('one');
     clock.loseTimers();
-    clock.pause(timeoutMs);
+    clock.pause(timeoutMs - 1);
     const waiting = keySet.find('one');
-    const reload = keySet.reload();
-    published.by = publishing('one');
-    clock.advance(timeoutMs - 1);
-    expect(fetches).toBeArrayOfSize(1);
-    clock.advance(1);
+    clock.advance(timeoutMs);
     expect(await waiting).toEqual(new Refusal('keys_unavailable', 1));
-    await reload;
+    expect(fetches).toBeArrayOfSize(1);
+    // Without keys, others wait for the call that fetches.
+    published.by = publishing('one');
+    const found = await Promise.all([find('one'), find('one')]);
+    expect(found[0]).toBe(found[1] as never);
     expect(fetches).toBeArrayOfSize(2);
-    expect(keySet.find('one')).toBeArrayOfSize(1);
 
-    published.by = () => new Promise(() => {});
+    published.by = neverEnding;
     clock.pause(maxAgeMs);
     expect(keySet.find('one')).toBeArrayOfSize(1);
     clock.loseTimers();
     const unknown = keySet.find('two');
     clock.advance(timeoutMs);
     expect(await unknown).toBeInstanceOf(Refusal);
-    clock.pause(timeoutMs - 1);
-    expect(keySet.state().nextAttemptMs).toBe(0);
-    clock.pause(1);
-    expect(keySet.find('two')).toEqual(new Refusal('keys_unavailable', (cooldownMs - 2 * timeoutMs) / 1000));
-    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { failure: 'timeout' } });
+    const reload = keySet.reload();
+    await Bun.sleep(0);
     published.by = publishing('two');
-    clock.advance(cooldownMs - 2 * timeoutMs);
-    expect(fetches).toBeArrayOfSize(4);
-    expect(await find('two')).toBeArrayOfSize(1);
+    clock.advance(timeoutMs);
+    await reload;
+    expect(keySet.find('two')).toBeArrayOfSize(1);
+  });
+
+  test.each<[string, (typeof published)[keyof typeof published], kept: boolean, failure: string | undefined]>([
+    ['answers', published.answering, false, undefined],
+    ['fails', published.failing, true, 'status'],
+    ['hangs', published.hanging, true, 'timeout'],
+  ])(
+    'a background refresh is lost once its time limit has passed: one check fetches and waits, and the issuer %s',
+    async (_, source, kept, failure) => {
+      const { keySet, clock, published: by, fetches, find, areCurrent } = await started();
+      const [key] = await find('one');
+      if (!key) throw new Error('There is no key');
+      by.by = neverEnding;
+      clock.pause(maxAgeMs);
+      expect(keySet.use(key)).toBe(true);
+      clock.loseTimers();
+      clock.pause(timeoutMs - 1);
+      expect([keySet.use(key), keySet.find('one')]).toEqual([true, [key]]);
+      expect(fetches).toBeArrayOfSize(2);
+      clock.pause(1);
+      by.by = source;
+      expect(keySet.use(key)).toBe(false);
+      const waiting = keySet.find('one');
+      expect(waiting).toBeInstanceOf(Promise);
+      // Others go on with the keys that are held.
+      expect([keySet.use(key), keySet.find('one')]).toEqual([true, [key]]);
+      await Bun.sleep(0);
+      clock.advance(timeoutMs);
+      expect(await waiting).toEqual(kept ? [key] : []);
+      expect(areCurrent([key])).toEqual([kept]);
+      expect(keySet.state().lastFailure?.failure).toBe(failure as never);
+      expect(fetches).toBeArrayOfSize(3);
+      // A failure backs off, and nothing waits again.
+      if (kept) expect(keySet.find('one')).toEqual([key]);
+      clock.pause(keySet.state().nextAttemptMs - 1);
+      expect(keySet.use(key)).toBe(kept);
+      expect(fetches).toBeArrayOfSize(3);
+    },
+  );
+
+  test('hands each fetch that a check begins and does not wait for to waitUntil, and no other', async () => {
+    const handed: Promise<unknown>[] = [];
+    const waitUntil = (promise: Promise<unknown>) => {
+      handed.push(promise);
+      throw new Error('of the application');
+    };
+    const { keySet, clock, published: by, fetches, find, advance } = setUp({ waitUntil });
+    const [key] = await find('one');
+    await keySet.reload();
+    keySet.start();
+    await advance(maxAgeMs);
+    expect([fetches.length, handed.length]).toEqual([3, 0]);
+    keySet.stop();
+    by.by = publishing('one', 'two');
+    for (const call of [() => keySet.find('one'), () => key && keySet.use(key)]) {
+      clock.pause(maxAgeMs);
+      call();
+      call();
+      await handed.at(-1);
+    }
+    expect([fetches.length, handed.length]).toEqual([5, 2]);
+    clock.pause(maxAgeMs);
+    expect(await keySet.find('three')).toEqual([]);
+    expect(handed.length).toBe(2);
+  });
+
+  test('fetches at once when the wall clock was set back, because nothing says how old the keys are', async () => {
+    const { keySet, clock, published: by, fetches, settle } = await started();
+    keySet.stop();
+    clock.setBack();
+    by.by = publishing('two');
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+    await settle();
+    expect(fetches).toBeArrayOfSize(2);
+    expect(keySet.find('two')).toBeArrayOfSize(1);
   });
 
   /** On Cloudflare Workers, waiting for a fetch that another request started can also throw. */
@@ -136,7 +211,7 @@ describe('RefreshingKeySet', () => {
       return isTimeout ? throwing : cancel;
     };
     let cannotBeAwaited = true;
-    const { keySet, published } = setUp({ clock: { now: clock.now, schedule } });
+    const { keySet, published } = setUp({ clock: { ...clock, schedule } });
     expect(await keySet.find('one')).toEqual(new Refusal('keys_unavailable', 1));
     expect(keySet.state()).toMatchObject({ isFetching: false, lastFailure: { failure: 'timeout' } });
 
@@ -145,7 +220,7 @@ describe('RefreshingKeySet', () => {
     cannotBeAwaited = true;
     clock.pause(1000);
     const first = keySet.find('one');
-    clock.pause(2 * timeoutMs);
+    clock.pause(timeoutMs);
     published.by = hanging;
     void keySet.find('two');
     finish(await publishing('one')(AbortSignal.abort()));

@@ -164,6 +164,33 @@ describe('RefreshingKeySet', () => {
       expect(fetches.map((at) => (at - (fetches[0] ?? 0)) / 1000)).toEqual([...seconds]);
     });
 
+  test.each([
+    ['replaced', publishing('one first'), true],
+    ['replaced by one for another algorithm beside it', publishing('one', 'one first'), true],
+    ['the same', publishing('one'), false],
+    ['unknown, because the issuer is down', failing, false],
+  ])(
+    'a bad signature causes one fetch a cooldown, as an unknown kid does, and the key is then %s',
+    async (_, source, isFound) => {
+      const { keySet, clock, published, fetches, find } = await started();
+      const tried = await find('one');
+      expect(await find('unknown')).toEqual([]);
+      published.by = source;
+      clock.pause(cooldownMs - 1);
+      expect(await keySet.findOthers('one', tried)).toEqual([]);
+      expect(fetches).toBeArrayOfSize(2);
+      clock.pause(1);
+      const found = await Promise.all(Array.from({ length: 1000 }, () => keySet.findOthers('one', tried)));
+      expect(new Set(found.map(({ length }) => length))).toEqual(new Set([isFound ? 1 : 0]));
+      expect(fetches).toBeArrayOfSize(3);
+      clock.pause(cooldownMs - 1);
+      expect(await keySet.find('unknown')).toEqual(source === failing ? new Refusal('keys_unavailable', 1) : []);
+      // What has come since is found without a fetch.
+      expect(await keySet.findOthers('one', tried)).toBeArrayOfSize(isFound ? 1 : 0);
+      expect(fetches).toBeArrayOfSize(3);
+    },
+  );
+
   for (const source of [publishing('one'), failing]) {
     const state = source === failing ? 'down' : 'up';
     test(`fetches once per cooldown for 10,000 unknown kids, keeps one timer, and finds a new key within its first request, with the issuer ${state}`, async () => {

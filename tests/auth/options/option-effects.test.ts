@@ -109,6 +109,11 @@ const reported: See = async (options) => {
   await decideAfter(0)(options);
   return events.length;
 };
+const outlived: unknown[] = [];
+const awaited: See = async (options) => {
+  await decideAfter(600)(options);
+  return outlived.length;
+};
 const opaque: See = async (options) => (await createChecker(options)('opaque')).reason;
 const offer: See = async (options) => {
   const headers = { upgrade: 'websocket', 'sec-websocket-protocol': `bearer, ${tokenOf()}` };
@@ -171,6 +176,7 @@ const effects: Readonly<
   onReplayStoreEvent: [storeCauses, [], ['Error'], ({ cause }: { cause: string }) => causes.push(cause), dpop],
   formatRejection: [reject(({ status }) => status), 401, 418, () => ({ status: 418 })],
   errorHeaders: [reject(({ headers }) => headers.get('x-a')), null, 'b', { 'x-a': 'b' }],
+  waitUntil: [awaited, 0, 1, (promise: Promise<unknown>) => outlived.push(promise)],
   fetch: [decide(), 'keys_unavailable', 'accepted', keys, { ...silent, jwksUri: 'http://127.0.0.1:1/' }],
 };
 

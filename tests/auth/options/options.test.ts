@@ -144,6 +144,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   introspect: callback,
   webSocketProtocol: { valid: ['bearer'], wrong: ['Bearer', 'token', true, ''] },
   requireScope: { valid: [true, false], wrong: ['true', 1], fallback: false },
+  waitUntil: callback,
   fetch: callback,
   onAccepted: callback,
   onRefused: callback,
