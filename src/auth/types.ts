@@ -137,8 +137,8 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly jwksMaxStaleSeconds: number;
   /**
    * Minimum time from the start of a fetch for an unknown `kid` or a bad signature, or of a failed fetch, to the next
-   * fetch that a client can cause: 1 to 3,600, and at most `jwksMaxAgeSeconds` + `jwksMaxStaleSeconds`, after which keys expire. Until the
-   * first success, retries start after 1, 2, 4, … seconds, up to this time. Defaults to 30.
+   * fetch that a client can cause: 1 to 3,600, and at most `jwksMaxAgeSeconds` + `jwksMaxStaleSeconds`, after which
+   * keys expire. Until the first success, retries start after 1, 2, 4, … seconds, up to this time. Defaults to 30.
    */
   readonly jwksCooldownSeconds: number;
   /**
@@ -242,9 +242,10 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly errorHeaders?: Readonly<Record<string, string>> | undefined;
   /**
-   * Called with the promise of each fetch of keys, and of each call of the function `issuer`, that a check begins and does
-   * not wait for: for runtimes that end background work with the request, such as `waitUntil` of `cloudflare:workers` and
-   * of `@vercel/functions`, and `after` of Next.js. Its exceptions are ignored. `start()` and `reload()` do not call it.
+   * Called with the promise of each fetch of keys, and of each call of the function `issuer`, that a check begins and
+   * does not wait for. It is for runtimes that end background work with the request: `waitUntil` of
+   * `cloudflare:workers` and `@vercel/functions`, `after` of Next.js. Its exceptions are ignored. `start()` and
+   * `reload()` do not call it.
    */
   readonly waitUntil?: ((promise: Promise<unknown>) => unknown) | undefined;
   /** Fetches key sets and metadata, for proxies and tests. Defaults to the global `fetch`. */

@@ -89,8 +89,8 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   }
 
   /**
-   * Whether the pending attempt should have ended. On Cloudflare Workers, one that no request waits for is lost with the
-   * request that began it. A request that waits for another must then begin it.
+   * Whether the pending attempt should have ended. On Cloudflare Workers, one that no request waits for is lost with
+   * the request that began it. Then a request must begin another, and wait for it.
    */
   protected get isLost(): boolean {
     return this.pending !== undefined && this.options.clock.now() >= this.#attemptedAt + this.#timeoutMs;

@@ -155,7 +155,7 @@ export class IssuerFinder {
     return !this.#mustWait(iss, issuer, this.#options.clock.now());
   }
 
-  /** Asks again if it is time to. Returns whether a request must wait for an answer, because the last one is too old. */
+  /** Asks again if it is time to. Returns whether a request must wait, because the last answer is too old. */
   #mustWait(iss: string, issuer: KnownIssuer, now: number): boolean {
     issuer.usedAt = now;
     if (now < issuer.askAgainAt) return false;
