@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { byHarm, endOfServer, harmOf, summaryOf } from '../../src/probe/run/harm.ts';
+import { byHarm, endOfServer, harmOf, notRecovered, summaryOf } from '../../src/probe/run/harm.ts';
 import { reportOf } from '../../src/probe/run/report.ts';
 import type { ProbedRow } from '../../src/probe/run/result.ts';
 
@@ -17,12 +17,19 @@ describe('harmOf()', () => {
     ['another path that is open', 1, { id: 'path-case', expected: 'anything but the protected response' }],
     ['a stored response', 1, { id: 'cache-anonymous', expected: 'a refusal of the second' }],
     ["another client's response", 1, { id: 'cache-subject', expected: 'no word of the first in the second' }],
-    ['a server error', 2, { id: 'error-json', expected: 'no 5xx', got: '500' }],
-    ['a known deviation that is gone', 2, { got: '401 Bearer: it passes again' }],
-    ['an ID token', 3, { id: 'kind-id-typ', ...warning }],
-    ['another spelling of the scheme', 4, { id: 'scheme-joined', ...warning }],
-    ['a challenge without a word', 5, { id: 'challenge-no-error', expected: 'error', got: '401', ...warning }],
-    ['a refusal that is stored', 5, { id: 'cache-refusal', expected: 'a refusal that no cache may keep', ...warning }],
+    ['a server error', 3, { id: 'error-json', expected: 'no 5xx', got: '500' }],
+    ['a known deviation that is gone', 3, { got: '401 Bearer: it passes again' }],
+    ['a good token while the issuer fails', 2, { id: 'fetch-outage', expected: 'success', got: '500', ...warning }],
+    [
+      'a good token after that',
+      2,
+      { id: 'fetch-malformed', expected: 'success', got: `401 ${notRecovered}`, ...warning },
+    ],
+    ['a request without a response', 2, { id: 'no-response', expected: 'a response', got: 'no response', ...warning }],
+    ['an ID token', 4, { id: 'kind-id-typ', ...warning }],
+    ['another spelling of the scheme', 5, { id: 'scheme-joined', ...warning }],
+    ['a challenge without a word', 6, { id: 'challenge-no-error', expected: 'error', got: '401', ...warning }],
+    ['a refusal that is stored', 6, { id: 'cache-refusal', expected: 'a refusal that no cache may keep', ...warning }],
   ])('has a place for %s', (_, harm, about) => expect(harmOf(row(about))).toBe(harm));
 
   test('puts what anyone can send before what an issuer must sign', () => {
@@ -93,7 +100,9 @@ describe('the report begins with a sentence', () => {
     const shown = reportOf(rows, [], 'Depth: full').render(false, 1000);
     const ids = [...shown.matchAll(/^(?:failed|warning) +(\S+)/gm)].map(([, id]) => id);
     expect(ids).toEqual(['audience-other', 'error-json', 'kind-id-typ', 'scheme-joined']);
-    expect(shown).toContain('\nLet in, and must be refused:\nfailed ');
+    expect(shown).toContain(
+      '\nLet in, and must be refused. Only the issuer can sign these, such as for another API, client or purpose:\nfailed ',
+    );
     expect(shown).toEndWith('\n0 passed, 2 failed, 2 warnings, 0 skipped, 0 inconclusive, 0 known\n');
   });
 });

@@ -12,6 +12,7 @@ import { audience, type Handler, type Planted, rightServer, scope } from './serv
 /** What a run needs so that the row applies. */
 const particular: Readonly<Partial<Record<RequestRow, Partial<ProbeOptions>>>> = {
   'elsewhere-body': { targets: [{ url: `${audience}/messages`, scope, method: 'POST', body: 'a=b' }] },
+  'path-within': { targets: [{ url: `${audience}/messages/secret`, scope }] },
   'fetch-token-urls': { only: ['embedded-jku', 'fetch-token-urls'] },
   'metadata-present': { profile: 'mcp' },
   'no-token-mcp': { profile: 'mcp' },

@@ -133,7 +133,7 @@ const planted: Readonly<
   ],
   'a challenge without scheme': [
     { refuse: (status) => refusal(status, 'realm="api", error="invalid_token"') },
-    'challenge-scheme',
+    'challenge-syntax',
   ],
   'no challenge': [{ refuse: (status) => refusal(status, '') }, 'challenge-present'],
   'a token in the query': [
@@ -353,7 +353,7 @@ test.each<[profile: Profile | undefined, failed: readonly string[]]>([
 });
 
 /** What a run sends besides its rows: a request without a token, the metadata, and good tokens. */
-const controls = 5 + 2 * Math.ceil(rows.length / 25);
+const controls = 6 + 2 * Math.ceil(rows.length / 25);
 /** The most that rows for what is given send. */
 const mostFor = (...needs: readonly Needs[]) =>
   rows.reduce((sum, row) => sum + (needs.includes(row.needs) ? row.requests : 0), controls);
@@ -438,7 +438,7 @@ test.each([
   [
     'that it needs other claims, if it accepts the signature',
     withTenant,
-    /Token claims\): The API accepts the signature, .* \(--claims\)/,
+    /Token claims\): The API trusts the issuer, .* --claims claims\.json/,
   ],
   [
     'that it must trust the issuer, if it refuses every signature',

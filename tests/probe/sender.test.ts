@@ -40,7 +40,7 @@ const own = 'http://127.0.0.1:1/';
 type Outcome = readonly [sent: number, seconds: number, stopped?: string];
 test.each<[what: string, count: number, respond: (at: number) => Partial<Raw>, url: string, outcome: Outcome]>([
   ['ten a second to another machine', 31, status(200), other, [31, 3]],
-  ['no more than 700', 701, status(401), other, [700, 69.9, '700 requests were sent: name fewer targets or rows']],
+  ['no more than 900', 901, status(401), other, [900, 89.9, '900 requests were sent: name fewer targets or rows']],
   ['all at once to this machine', 501, status(401), own, [501, 0]],
   ['until five are server errors', 9, status(502), other, [5, 0.4, '5 server errors: the API may be in trouble']],
   ['more after server errors of this machine', 9, status(502), own, [9, 0]],

@@ -1,7 +1,7 @@
 // Here a run is ended before it harms the servers of others, or goes on for nothing.
 
 /** What a host that is not this machine gets at most: requests in all, time between two, server errors. */
-export const careful = { requests: 700, intervalMs: 100, failures: 5 };
+export const careful = { requests: 900, intervalMs: 100, failures: 5 };
 
 /** Returns what ends a run: too many requests to others, or responses that mean trouble. */
 export function brakeOf(limit: number, signal: AbortSignal, isOther: (url: string) => boolean) {
@@ -24,9 +24,11 @@ export function brakeOf(limit: number, signal: AbortSignal, isOther: (url: strin
       if (why() === undefined) count += 1;
       return stopped;
     },
-    after(url: string, status: number): void {
+    /** Counts a response. A repetition tells why there was none, and is no further silence. */
+    after(url: string, status: number, isRepeat = false): void {
       if (status === 0 || status >= 500) failures.errors += 1;
-      failures.silent = status === 0 ? failures.silent + 1 : 0;
+      if (status !== 0) failures.silent = 0;
+      else if (!isRepeat) failures.silent += 1;
       failures.limited = status === 429 ? failures.limited + 1 : 0;
       const max = careful.failures;
       if (isOther(url) && failures.errors >= max) stop(`${max} server errors: the API may be in trouble`);

@@ -14,6 +14,8 @@ export interface Sent {
   readonly body?: string | undefined;
   /** How long the body of the response may take. Defaults to two seconds. */
   readonly bodyMs?: number | undefined;
+  /** Whether it repeats a request, to learn why that one got no response. */
+  readonly isRepeat?: boolean | undefined;
 }
 /** A response whose body is as long as was allowed, or shorter. */
 export interface Raw {

@@ -76,7 +76,7 @@ export function createSender({
       return nothing(`no response: ${printable(why)}`);
     });
     onReceived?.(sent, received);
-    brake.after(sent.url, received.status);
+    brake.after(sent.url, received.status, sent.isRepeat);
     return received;
   }
 

@@ -80,6 +80,7 @@ export async function serveKeys(keys: readonly unknown[], atPort = 0) {
 export const sideKey = (name: string) => keyNamed(name, 'RS256', name === 'weak' ? 1024 : 2048);
 export const publishedSecret = Buffer.alloc(32, 1);
 const published = (name: string, kid: string, members: Members = {}) => publish(sideKey(name), `probe-${kid}`, members);
+const curveKey = () => keyNamed('curve', 'ES256');
 /** Keys beside the issuer's own: two under one kid, and some that verify no token. */
 const sideKeys = (): readonly Members[] => [
   ...['first twin', 'second twin'].map((name) => published(name, 'twins')),
@@ -87,6 +88,7 @@ const sideKeys = (): readonly Members[] => [
   published('rotated', 'encrypting', { use: 'enc' }),
   published('rotated', 'wrapping', { use: undefined, key_ops: ['wrapKey'] }),
   published('rotated', 'for-ps256', { alg: 'PS256' }),
+  publish(curveKey(), 'probe-curve', { alg: 'ES256' }),
   { kty: 'oct', kid: 'probe-symmetric', use: 'sig', k: publishedSecret.toString('base64url') },
 ];
 const isSideKey = (key: unknown) => isJsonObject(key) && String(key.kid).startsWith('probe-');
@@ -96,6 +98,16 @@ export const haveSideKeys = ({ served }: KeyServer): boolean => served.some(isSi
 export function rotate(server: KeyServer): void {
   server.keys = [...server.keys.filter((key) => !isSideKey(key)), ...sideKeys(), published('rotated', 'rotated')];
 }
+
+/** Publishes a key with a new name beside the others, and returns it. */
+export function publishNew(server: KeyServer) {
+  const kid = newKid();
+  const key = keyNamed(kid, 'RS256');
+  const publicKey = publish(key, kid);
+  server.keys = [...server.keys, publicKey];
+  return { key, kid, publicKey };
+}
+const newKid = () => `run-${randomUUID().slice(0, 8)}`;
 
 /** Publishes an attacker's keys beside those of the issuer, under the same names. */
 export function publishElsewhere(server: KeyServer, own: readonly object[]): void {
@@ -112,7 +124,7 @@ export function publishElsewhere(server: KeyServer, own: readonly object[]): voi
 export async function startServedIssuer({
   audience,
   port,
-  kid = `run-${randomUUID().slice(0, 8)}`,
+  kid = newKid(),
 }: {
   readonly audience: string;
   readonly port?: number;

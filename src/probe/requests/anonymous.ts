@@ -1,11 +1,32 @@
 import type { Attempt } from '../row/row.ts';
-import { finding, refused, refuses, requests, response } from '../row/topic.ts';
+import { finding, refused, refuses, requests, response, unlikeTheTarget } from '../row/topic.ts';
 
 // Requests without a token that mislead a guard, or what stands before it.
 
 type Header = readonly [name: string, value: string];
 const each = (...headers: readonly Header[]) => refused(...headers.map((header): Attempt => ({ headers: [header] })));
 const named = (value: string, ...names: readonly string[]) => names.map((name): Header => [name, value]);
+/** Headers that name a URL or a method beside those of the request. */
+const ofUrls = ['X-Original-URL', 'X-Original-URI', 'X-Rewrite-URL', 'X-Forwarded-Uri', 'X-Forwarded-Path'].concat(
+  ...['X-Forwarded-Prefix', 'X-Envoy-Original-Path'],
+);
+const ofMethods = ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'X-Forwarded-Method'];
+/** Paths that are public in many applications. */
+const publicPaths = ['/health', '/healthz', '/public', '/login', '/docs', '/openapi.json', '/metrics'].concat(
+  ...['/favicon.ico', '/static/x.css', '/.well-known/x', '/api/public'],
+);
+/** Headers that are no protection, because anybody can send them. */
+const ofServices = [
+  'X-Internal',
+  'X-Internal-Call',
+  'X-Internal-Request',
+  'X-Service',
+  'X-Trusted',
+  'X-Gateway',
+].concat(
+  ...['X-From-Gateway', 'X-Authenticated', 'X-Admin', 'X-Is-Admin', 'X-Debug', 'X-Dev', 'X-Test', 'X-Monitoring'],
+  ...['X-Health-Check', 'X-Skip-Auth', 'X-Bypass-Auth', 'X-No-Auth', 'X-Preview', 'X-Cron'],
+);
 const upgrade: Attempt = {
   headers: [
     ['Connection', 'Upgrade'],
@@ -45,10 +66,11 @@ export const anonymousRows = requests(
     },
     'other-headers': {
       sent: 'headers that name another URL or method, such as X-Original-URL and X-HTTP-Method-Override (CWE-290)',
-      ...each(
-        ...named('/', 'X-Original-URL', 'X-Original-URI', 'X-Rewrite-URL', 'X-Forwarded-Uri', 'X-Forwarded-Prefix'),
-        ...named('OPTIONS', 'X-HTTP-Method-Override', 'X-Forwarded-Method'),
-      ),
+      ...unlikeTheTarget([
+        ...named('/', ...ofUrls).map((header): Attempt => ({ headers: [header] })),
+        ...publicPaths.map((path): Attempt => ({ headers: named(path, ...ofUrls) })),
+        ...['OPTIONS', 'HEAD', 'GET'].map((method): Attempt => ({ headers: named(method, ...ofMethods) })),
+      ]),
     },
     'trusted-headers': {
       sent: 'all headers in which gateways name a user or a certificate (CWE-290)',
@@ -68,6 +90,10 @@ export const anonymousRows = requests(
           ...named('true', 'X-Internal-Request', 'X-Authenticated'),
         ],
       }),
+    },
+    'private-headers': {
+      sent: 'all headers by which services of one network often know each other, such as X-Internal: 1 (CWE-290)',
+      ...refused({ headers: named('1', ...ofServices) }, { headers: named('true', ...ofServices) }),
     },
     'trusted-addresses': {
       sent: 'all headers in which proxies name the client, with the address of this machine (CWE-290)',

@@ -1,6 +1,6 @@
 import { type Challenge, challengesIn } from '../http/challenges.ts';
 import type { Answer, Attempt, Trial } from '../row/row.ts';
-import { isScoped, requests, response } from '../row/topic.ts';
+import { type Fault, isScoped, requests, response } from '../row/topic.ts';
 import { printable } from '../values/text.ts';
 
 // What the challenge of a refusal says (RFC 6750 §3, RFC 9110 §11.6.1).
@@ -21,8 +21,17 @@ const of401 =
     const found = answer.status === 401 && fault(answer, trial);
     return found ? (found === true ? said(answer) : found) : undefined;
   };
+/** Decides about a challenge that can be parsed. One that cannot, or is missing, is a fault of one row. */
+const ofParsed =
+  (fault: (answer: Answer, trial: Trial) => string | boolean | undefined) =>
+  (answer: Answer, trial: Trial): Fault => {
+    const header = answer.headers.get('www-authenticate');
+    const isRead = header === null ? answer.status !== 401 : challengesIn(header) !== undefined;
+    if (!isRead) return { verdict: 'skipped', got: 'There is no challenge that can be parsed' };
+    return of401(fault)(answer, trial);
+  };
 const isPresent = of401((answer) => answer.headers.get('www-authenticate') === null);
-const hasScheme = of401((answer) => ofTokens(answer) === undefined);
+const hasScheme = ofParsed((answer) => ofTokens(answer) === undefined);
 const isParsed = of401((answer) => challengesIn(answer.headers.get('www-authenticate')) === undefined);
 const lists = (answer: Answer, name: string) => ofTokens(answer)?.parameters.filter(([each]) => each === name) ?? [];
 const value = (answer: Answer, name: string) => lists(answer, name)[0]?.[1];
@@ -51,7 +60,7 @@ export const challengeRows = requests(
       ...response(
         'a challenge without error',
         none,
-        of401((answer) => value(answer, 'error') !== undefined),
+        ofParsed((answer) => value(answer, 'error') !== undefined),
       ),
       level: 'should',
       rule: 'RFC 6750 §3.1',
@@ -62,7 +71,7 @@ export const challengeRows = requests(
       ...response(
         'error="invalid_token"',
         garbage,
-        of401((answer) => !/^invalid_(?:token|request)$/.test(value(answer, 'error') ?? '')),
+        ofParsed((answer) => !/^invalid_(?:token|request)$/.test(value(answer, 'error') ?? '')),
       ),
       level: 'should',
       rule: 'RFC 6750 §3.1',
@@ -98,7 +107,7 @@ export const challengeRows = requests(
       ...response(
         'each parameter once',
         garbage,
-        of401((answer) => {
+        ofParsed((answer) => {
           const names = ofTokens(answer)?.parameters.map(([name]) => name) ?? [];
           return names.length !== new Set(names).size;
         }),
@@ -110,7 +119,7 @@ export const challengeRows = requests(
       ...response(
         'printable ASCII without quotes in error and error_description',
         garbage,
-        of401(
+        ofParsed(
           (answer) =>
             !/^[ !#-[\]-~]*$/.test(`${value(answer, 'error') ?? ''}${value(answer, 'error_description') ?? ''}`),
         ),
@@ -128,8 +137,10 @@ export const challengeRows = requests(
     },
     'scope-error': {
       sent: 'a token without the scope',
-      ...response('error="insufficient_scope"', wrongScope, (answer) =>
-        answer.status !== 403 || value(answer, 'error') === 'insufficient_scope' ? undefined : said(answer),
+      ...response('error="insufficient_scope"', wrongScope, (answer, trial) =>
+        answer.status !== 403 || value(answer, 'error') === 'insufficient_scope'
+          ? undefined
+          : (ofParsed(() => undefined)(answer, trial) ?? said(answer)),
       ),
       level: 'should',
       needs: 'issuer',
@@ -142,7 +153,7 @@ export const challengeRows = requests(
       ...response(
         'resource_metadata',
         none,
-        of401((answer, { metadata }) => metadata !== undefined && value(answer, 'resource_metadata') === undefined),
+        ofParsed((answer, { metadata }) => metadata !== undefined && value(answer, 'resource_metadata') === undefined),
       ),
       level: 'should',
       rule: 'RFC 9728 §5.1',

@@ -1,3 +1,4 @@
+import { forge, strangersKey } from '../forge/forge.ts';
 import type { Attempt } from '../row/row.ts';
 import { accepted, finding, isBearer, refused, refuses, requests } from '../row/topic.ts';
 
@@ -70,6 +71,14 @@ export const credentials = [
       alone: { sent: 'the scheme alone', ...each('Bearer', 'Bearer \t '), level: 'must', needs: 'nothing' },
       'word-behind': { sent: 'a word behind a good token', ...each('Bearer TOKEN x', 'Bearer\tTOKEN\tx') },
       twice: { sent: 'a good token twice', ...each('Bearer TOKEN TOKEN', 'Bearer TOKEN,TOKEN') },
+      'second-token': {
+        sent: 'a good token and one by another key, with a comma between them',
+        ...finding('a refusal (4xx)', 4, (trial) => {
+          const other = forge(trial.base, ({ header }) => ({ key: strangersKey(header.alg) }));
+          const pairs = [`TOKEN,${other}`, `${other},TOKEN`, `TOKEN, Bearer ${other}`, `${other}, Bearer TOKEN`];
+          return refuses(trial, ...pairs.map((pair) => authorization(`Bearer ${pair}`)));
+        }),
+      },
       'scheme-twice': { sent: 'the scheme twice', ...each('Bearer Bearer TOKEN') },
       parameter: {
         sent: 'a good token as a parameter',
@@ -102,7 +111,7 @@ export const credentials = [
       rule: 'RFC 6750 §2.3; RFC 9700 §4.3.2',
       needs: 'token',
       level: 'should',
-      remedy: 'Turn off other places (getToken in express-jwt, jwtFromRequest in passport-jwt, cookie in @fastify/jwt)',
+      remedy: 'Turn off other places for a token than the Authorization header',
       ownCode: 'Read the Authorization header and nothing else',
     },
     {

@@ -12,8 +12,9 @@ import { finding, requests } from '../row/topic.ts';
 const noFault = (...attempts: readonly Attempt[]) =>
   finding('no 5xx', attempts.length + 1, async (trial) => {
     for (const attempt of attempts) {
-      const { status, words } = await trial.send(attempt);
-      if (status > 0 && status < 500) continue;
+      const { status, words, outcome } = await trial.send(attempt);
+      // A connection that is closed again and again is a row of its own.
+      if (outcome === 'refused' || (status > 0 && status < 500)) continue;
       const again = await trial.send(trial.good ? { token: {} } : {});
       const isUp = again.status > 0 && again.status < 500;
       if (isUp && status === 0 && String(attempt.headers).length > 8192) continue;

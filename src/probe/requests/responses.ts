@@ -100,10 +100,8 @@ export const responses = [
       },
       'no-success-body': {
         sent: 'no token, and a good token with another signature',
-        ...response('no part of the protected response', [none, badSignature], (answer, { isProtected, good }) =>
-          answer.text.length > 20 && good && isProtected({ ...answer, status: good.status, outcome: 'served' })
-            ? 'the body of a success'
-            : undefined,
+        ...response('no part of the protected response', [none, badSignature], (answer, { isShown }) =>
+          answer.outcome === 'refused' && isShown(answer) ? 'what a good token gets' : undefined,
         ),
         rule: 'CWE-698; RFC 6750 §3',
         remedy: 'End the response after a refusal',

@@ -1,14 +1,9 @@
 import { type Forgery, strangersKey } from '../forge/forge.ts';
-import type { Answer, Attempt } from '../row/row.ts';
-import { refused, requests, response } from '../row/topic.ts';
+import type { Trial } from '../row/row.ts';
+import { finding, refused, requests, unlikeTheTarget } from '../row/topic.ts';
 
 // Other spellings and methods of the target, without a token that should open it.
 
-/** What a good token gets must not come. A spelling may be another route, which is public. */
-const unlikeTheTarget = (attempts: Attempt | readonly Attempt[], isFault: (answer: Answer) => boolean = () => true) =>
-  response('anything but the protected response', attempts, (answer, { isProtected }) =>
-    isProtected(answer) && isFault(answer) ? answer.words : undefined,
-  );
 const near = (...paths: readonly ((path: string) => string)[]) => unlikeTheTarget(paths.map((path) => ({ path })));
 const encodedBy = (sign: string) => (letter: string) => `${sign}${letter.charCodeAt(0).toString(16)}`;
 /** A preflight is public, and has no body. */
@@ -16,6 +11,25 @@ const options = (token?: Forgery) =>
   unlikeTheTarget({ method: 'OPTIONS', ...(token && { token }) }, ({ text }) => text !== '');
 const stranger: Forgery = ({ header }) => ({ key: strangersKey(header.alg) });
 const expired: Forgery = { claims: { exp: 1 } };
+const unsigned: Forgery = { header: { alg: 'none' }, signWith: () => new Uint8Array() };
+
+/** What a router may read as the separator of two segments, or as less than that. */
+const separators = ['%2f', '%5c', '//', '/./', ';x=1/', '/x/../'];
+/** How many separators of a path are spelled otherwise. */
+const mostSeparators = 4;
+/** Returns the path with each separator within it spelled otherwise, and a letter of the last segment encoded. */
+function spellingsWithin(url: string): readonly string[] {
+  const [, first = '', ...others] = new URL(url).pathname.split('/');
+  const segments = [first, ...others];
+  const spelled = segments.slice(1, mostSeparators + 1).flatMap((_, at) => {
+    const [before, after] = [segments.slice(0, at + 1).join('/'), segments.slice(at + 1).join('/')];
+    return separators.map((separator) => `/${before}${separator}${after}`);
+  });
+  const letter = /[a-z](?=[^/]*$)/i;
+  return [...spelled, `/${segments.join('/').replace(letter, encodedBy('%'))}`];
+}
+const isShort = ({ url }: Trial) =>
+  new URL(url).pathname.split('/').length > 2 ? undefined : 'The path has one segment';
 
 export const routeRows = [
   ...requests(
@@ -58,13 +72,23 @@ export const routeRows = [
         ),
       },
       dots: {
-        sent: 'the path behind a folder and two dots, plain or encoded, without a token',
+        sent: 'the path behind a dot, or a folder and two dots, plain or encoded, without a token',
         ...near(
           (it) => `/public/..${it}`,
           (it) => `/public/%2e%2e${it}`,
           (it) => `/public/..%2f${it.slice(1)}`,
           (it) => `/public/..%5c${it.slice(1)}`,
+          (it) => `/x/..${it}`,
+          (it) => `/.${it}`,
+          (it) => `/%2e${it}`,
         ),
+      },
+      within: {
+        sent: 'the path with each of its separators spelled otherwise, without a token',
+        ...finding('anything but the protected response', separators.length * mostSeparators + 1, async (trial) =>
+          unlikeTheTarget(spellingsWithin(trial.url).map((path) => ({ path: () => path }))).run(trial),
+        ),
+        skip: isShort,
       },
       query: {
         sent: 'queries with words of public routes, without a token',
@@ -101,6 +125,7 @@ export const routeRows = [
     {
       head: { sent: 'HEAD without a token', ...refused({ method: 'HEAD' }), needs: 'nothing' },
       'head-forged': { sent: 'HEAD with a token by another key', ...refused({ method: 'HEAD', token: stranger }) },
+      'head-none': { sent: 'HEAD with a token of alg none', ...refused({ method: 'HEAD', token: unsigned }) },
       'head-expired': {
         sent: 'HEAD with an expired token',
         ...refused({ method: 'HEAD', token: expired }),

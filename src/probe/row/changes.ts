@@ -33,6 +33,12 @@ export const withMore = (more: string) => payload((good) => `${good.slice(0, -1)
 export const other = 'https://other.invalid/';
 /** What is set against a fault of a parser. */
 export const update = 'Update the library, or change it: how it reads a token is no setting';
+/** For a type that no issuer writes: only one that is trusted could sign it, so it is no attack. */
+export const oddType = {
+  level: 'should',
+  remedy: 'Read the claim as text, or as a list of texts, before it is compared: no list in it, and no object',
+  ownCode: 'Check the type of a claim before you compare it',
+} as const;
 /** For a member that is there twice. */
 export const repeated = {
   level: 'should',

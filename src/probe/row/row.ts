@@ -51,9 +51,13 @@ export interface Trial {
   /** The responses of the controls: to a good token (if there is one), and without credentials. */
   readonly good: Answer | undefined;
   readonly bare: Answer;
-  /** Whether a response is that of a good token, as far as two of these agree: in its bytes, or else in its form. */
-  isProtected(answer: Answer): boolean;
-  /** Whether rows may wait for time to pass. */
+  /** Whether a response is that of a good token: in its bytes, or in its form if other paths do not respond so. */
+  isProtected(answer: Answer): Promise<boolean>;
+  /** Whether a response has the content of that of a good token, alone or beside other text. */
+  isShown(answer: Answer): boolean;
+  /** Whether time passes for this API as it does for the probe. */
+  readonly canWait: boolean;
+  /** Whether rows may wait for time to pass, which they do at one target only. */
   readonly isPatient: boolean;
   wait(ms: number): Promise<unknown>;
   /** The issuer, if it can be reached over the network. */
@@ -108,6 +112,8 @@ export interface Row<Id extends string = string> extends RowDescription {
   readonly forgeries?: readonly Forgery[] | undefined;
   /** Returns why the row does not apply. */
   readonly skip?: ((trial: Trial) => string | undefined) | undefined;
+  /** Whether an API may not recover from it: a control comes next, with a key of a new name if there is no other way. */
+  readonly disturbs?: boolean | undefined;
   /** How many requests it sends at most, apart from those that are repeated with a nonce or after a limit. */
   readonly requests: number;
   readonly run: (trial: Trial) => Promise<Finding>;

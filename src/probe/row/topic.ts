@@ -6,7 +6,7 @@ import type { Answer, Attempt, Finding, Row, Trial } from './row.ts';
 
 /** What the rows of a topic share, and one of them may have differently. */
 type Told = Pick<Row, 'rule' | 'needs' | 'remedy'> &
-  Partial<Pick<Row, 'level' | 'expected' | 'profiles' | 'onlyIn' | 'skip' | 'ownCode'>>;
+  Partial<Pick<Row, 'level' | 'expected' | 'profiles' | 'onlyIn' | 'skip' | 'ownCode' | 'disturbs'>>;
 /** What is sent, how often, and what must come back. */
 type Way = Pick<Row, 'run' | 'requests' | 'expected' | 'forgeries'>;
 type RequestLine = Pick<Row, 'sent'> & Way & Partial<Told>;
@@ -58,11 +58,14 @@ const presenting =
 export const acceptedTokens = presenting(accepted);
 export const refusedTokens = presenting(refused);
 
+/** What is wrong with a response, or why it decides nothing. */
+export type Fault = string | Finding | undefined;
+
 /** Decides about the responses to requests: `fault` returns what is wrong with one. */
 export const response = (
   expected: string,
   attempts: Attempt | readonly Attempt[],
-  fault: (answer: Answer, trial: Trial) => string | undefined,
+  fault: (answer: Answer, trial: Trial) => Fault | Promise<Fault>,
 ): Way =>
   finding(expected, [attempts].flat().length, async (trial) => {
     let words = '';
@@ -70,12 +73,22 @@ export const response = (
     for (const [at, attempt] of sent.entries()) {
       const answer = await trial.sendOnce(attempt);
       if (answer.outcome === 'unclear') return { verdict: 'inconclusive', got: answer.words };
-      const got = fault(answer, trial);
+      const got = await fault(answer, trial);
+      if (typeof got === 'object') return got;
       if (got !== undefined) return { verdict: 'failed', got: got + variant(trial, at, sent) };
       words = answer.words;
     }
     return { verdict: 'passed', got: words };
   });
+
+/** What a good token gets must not come. A spelling may be another route, which is public. */
+export const unlikeTheTarget = (
+  attempts: Attempt | readonly Attempt[],
+  isFault: (answer: Answer) => boolean = () => true,
+): Way =>
+  response('anything but the protected response', attempts, async (answer, { isProtected }) =>
+    isFault(answer) && (await isProtected(answer)) ? answer.words : undefined,
+  );
 
 /** Says which of several requests it was. */
 function variant(trial: Trial, at: number, attempts: readonly Attempt[]): string {

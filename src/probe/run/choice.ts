@@ -13,7 +13,7 @@ export const controlInterval = 25;
 const order: readonly Needs[] = ['nothing', 'token', 'issuer'];
 
 /** The most requests that controls, and what a target says of itself, cost beside so many rows. */
-const controlsFor = (count: number) => 5 + 2 * Math.ceil(count / controlInterval);
+const controlsFor = (count: number) => 6 + 2 * Math.ceil(count / controlInterval);
 /** The most requests that rows send to a target, apart from those that are repeated with a nonce or after a limit. */
 export const requestsOf = (rows: readonly Row[]) =>
   rows.reduce((sum, { requests }) => sum + requests, controlsFor(rows.length));

@@ -7,32 +7,48 @@ import type { ProbedRow, ProbeReport } from './result.ts';
 /** What faults do, the worst first. */
 export const harms = [
   'Ended the server, so that what comes after it was not tried:',
-  'Let in, and must be refused:',
+  'Let in, and must be refused',
+  'Stops serving clients with a good token. Read the log of the server:',
   'Wrong in another way:',
-  'Let in, and should be refused, such as a token of another kind:',
-  'Let in, though it is not written as the standard has it. Most of these are no setting:',
+  'Let in, and should be refused, such as a token of another kind',
+  'Let in, though it is not written as the standard has it, which is mostly no setting',
   'Could be better:',
 ] as const;
+
+/** Who can send what is let in. It stands behind the heading. */
+export const senders: Readonly<Record<Needs, string>> = {
+  nothing: '. Anybody can send these:',
+  token: '. Any client that has a token can send these:',
+  issuer: '. Only the issuer can sign these, such as for another API, client or purpose:',
+};
 
 /** Topics about how a good token is written, or what is around it. */
 const spelling = /^(?:scheme|credentials|encoding|header|text|crit|kid)-/;
 /** What rows expect that fail if something is let in. */
 const closed = /^(?:a refusal|anything but the protected response|no word of the first)/;
+/** Rows about a good token while something else goes wrong. */
+const serving = /^(?:fetch-(?:outage|malformed|redirect|huge)|no-response)/;
 const depths: readonly Needs[] = ['nothing', 'token', 'issuer'];
 
 /** What a row got whose request ended the server. */
 export const endOfServer =
   'The server, which responded before, takes no connection after this request: its process has ended';
+/** What a row got, behind a status, if good tokens fail after it. */
+export const notRecovered = 'with good tokens, also once the issuer is right again';
 
 type Fault = Pick<ProbedRow, 'id' | 'level' | 'expected' | 'got'>;
 
+/** Whether a row shows that something was let in. A known deviation that is gone let nothing in. */
+export const isLetIn = ({ expected, got }: Pick<Fault, 'expected' | 'got'>): boolean =>
+  closed.test(expected) && /^[123]\d\d\b/.test(got) && !expected.includes('cache may keep');
+
 /** Returns the place of a fault in `harms`. */
-export function harmOf({ id, level, expected, got }: Fault): number {
-  // A known deviation that is gone let nothing in.
-  const isLetIn = closed.test(expected) && /^[123]\d\d\b/.test(got) && !expected.includes('cache may keep');
+export function harmOf(fault: Fault): number {
+  const { id, level, got } = fault;
   if (got === endOfServer) return 0;
-  if (level === 'must') return isLetIn ? 1 : 2;
-  return isLetIn ? (spelling.test(id) ? 4 : 3) : 5;
+  if (isLetIn(fault)) return level === 'must' ? 1 : spelling.test(id) ? 5 : 4;
+  if (serving.test(id) && (/^(?:5\d\d\b|no response)/.test(got) || got.includes(notRecovered))) return 2;
+  return level === 'must' ? 3 : 6;
 }
 
 /** Sorts faults by harm, then by what an attacker needs for them, then by how many faults their remedy repairs. */

@@ -41,7 +41,7 @@ export interface ProbeOptions {
   readonly profile?: Profile | undefined;
   /**
    * How much is tried: `quick` the most harmful rows of each topic within 120 requests to each target, `standard` (the
-   * default) every row within 700 requests in all to hosts other than this machine, `full` within 5,000, for many
+   * default) every row within 900 requests in all to hosts other than this machine, `full` within 5,000, for many
    * targets.
    */
   readonly depth?: Depth | undefined;

@@ -48,7 +48,7 @@ export async function runProbe(options: ProbeOptions, server?: KeyServer, clock?
   const limit = Math.max(limits[depthOf(options)], limits.standard);
   const sender = createSender({ fetch: options.fetch, headers, signal, onReceived, clock, limit });
   const chosen = chosenRows(options);
-  const source = await sourceOf(options, server?.url);
+  const source = await sourceOf(options, server);
   const results: ProbedRow[] = [];
   const total = targets.length * (chosen.length + ownRows.length);
   for (const [at, target] of targets.entries()) {

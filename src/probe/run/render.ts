@@ -1,5 +1,5 @@
 import { groupBy } from '../values/group-by.ts';
-import { byHarm, harmOf, harms, summaryOf } from './harm.ts';
+import { byHarm, harmOf, harms, senders, summaryOf } from './harm.ts';
 import type { ProbedRow, ProbeReport } from './result.ts';
 
 // Here a report is written for a terminal.
@@ -30,19 +30,25 @@ export function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = fa
     ...wrapped(summaryOf(report), width),
     ...[...targets].map((target) => `Target: ${target}`),
     ...[report.depth, ''],
-    ...harms.flatMap((heading, harm) => {
-      const found = faults.filter((row) => harmOf(row) === harm);
-      return found.length === 0 ? [] : [...wrapped(heading, width), ...explained(found, line, rowsOf)];
-    }),
+    ...[...groupBy(faults, headingOf)].flatMap(([heading, found]) => [
+      ...wrapped(heading, width),
+      ...explained(found, line, rowsOf),
+    ]),
     ...ownCode(faults, line, width),
     ...rowsOf('known', known),
-    ...counted('inconclusive', inconclusive, line, rowsOf, 2),
+    ...counted('inconclusive', inconclusive, line, rowsOf, true),
     ...counted('skipped', skipped, line, rowsOf),
     ...notTried.map((text) => line('not tried', text)),
     counts.map(([name, { length }]) => `${length} ${name}`).join(', '),
     ...(report.isComplete ? [] : [incomplete(report)]),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Returns what a fault does, and who could do it with what is let in. */
+function headingOf(row: ProbedRow): string {
+  const heading = harms[harmOf(row)] ?? '';
+  return heading.endsWith(':') ? heading : heading + senders[row.needs];
 }
 
 /** Returns what writes a line, or several that begin in the same column. */
@@ -96,14 +102,18 @@ function ownCode(faults: readonly ProbedRow[], line: Line, width: number): reado
 const incomplete = ({ inconclusive }: Pick<ProbeReport, 'inconclusive'>) =>
   `The run is incomplete: ${inconclusive.length > 0 ? 'what is inconclusive was not judged' : 'every row was skipped'}`;
 
-const listed = (names: readonly string[]) =>
-  names.slice(0, maxListed).join(', ') + (names.length > maxListed ? ` and ${names.length - maxListed} more` : '');
+const listed = (names: readonly string[], most = maxListed) =>
+  names.slice(0, most).join(', ') + (names.length > most ? ` and ${names.length - most} more` : '');
 
-/** Returns the rows of each reason that few have, and the number of the others. */
-const counted = (kind: Kind, of: readonly ProbedRow[], line: Line, rowsOf: RowsOf, few = 0) =>
-  [...groupBy(of, ({ got }) => got)].flatMap(([reason, group]) =>
-    group.length <= few ? rowsOf(kind, group) : [line(kind, `${group.length}: ${reason}`)],
-  );
+/** How many rows that were not judged for one reason are named. */
+const maxNamed = 40;
+/** Returns the number of rows of each reason, and their IDs, or each row if there are few. */
+const counted = (kind: Kind, of: readonly ProbedRow[], line: Line, rowsOf: RowsOf, isNamed = false) =>
+  [...groupBy(of, ({ got }) => got)].flatMap(([reason, group]) => {
+    if (isNamed && group.length <= 2) return rowsOf(kind, group);
+    const ids = listed([...new Set(group.map(({ id }) => id))], maxNamed);
+    return [line(kind, `${group.length}: ${reason}${isNamed ? ` (${ids})` : ''}`)];
+  });
 
 /** Splits a text between words into lines of at most this length. A longer word is a line. */
 function wrapped(text: string, width: number): readonly string[] {

@@ -12,6 +12,7 @@ import { metadataRows } from '../requests/metadata.ts';
 import { responses } from '../requests/responses.ts';
 import { routeRows } from '../requests/routes.ts';
 import type { Row } from '../row/row.ts';
+import { algorithmTokens } from '../tokens/algorithms.ts';
 import { claimTokens, timeTokens } from '../tokens/claims.ts';
 import { alteredTokens, encodings } from '../tokens/encodings.ts';
 import { forgeries } from '../tokens/forgeries.ts';
@@ -39,7 +40,7 @@ export const requestRows = [...rotationRows, ...aroundTokens, ...metadataRows, .
 export const rows: readonly Row[] = [
   ...[...rotationRows, ...keyTokens, ...givenTokens, ...aroundTokens, ...metadataRows],
   ...[...mcpMetadataRows, ...mcpRows, ...mcpTokenRows],
-  ...[...goodTokens, ...forgeries, ...hmacs, ...alteredTokens, ...encodings, ...texts],
+  ...[...goodTokens, ...algorithmTokens, ...forgeries, ...hmacs, ...alteredTokens, ...encodings, ...texts],
   ...[...issuerTokens, ...audienceTokens, ...timeTokens, ...claimTokens, ...kindTokens, ...scopeTokens],
   ...[...dpopRows, ...keyIdTokens, ...fetchRows],
 ];
@@ -58,5 +59,11 @@ export const control: Own = {
   remedy: 'Let the API trust the issuer, and give it a token that it accepts',
 };
 export const controlEnd: Own = { ...control, id: 'control-end', sent: 'a good token, at the end' };
+export const noResponse: Own = {
+  ...{ id: 'no-response', rule: 'CWE-248; CWE-730', level: 'should', needs: 'nothing' },
+  ...{ sent: 'each request whose connection was closed, once more, and then a good token', expected: 'a response' },
+  remedy: 'Read the log of the server at this time: a worker may have ended by an exception or a segmentation fault',
+  ownCode: 'Catch what decoding and verification throw, and refuse the request',
+};
 /** Rows that are part of each run. */
-export const ownRows: readonly Own[] = [noToken, control, controlEnd];
+export const ownRows: readonly Own[] = [noToken, control, noResponse, controlEnd];

@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { TestIssuer } from 'protected-api/testing';
 import type { Base } from '../forge/forge.ts';
+import { type KeyServer, publishNew } from '../issuer/served-issuer.ts';
 import { controlSubject } from '../row/row.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
 import { nowSeconds } from '../values/time.ts';
@@ -14,6 +15,8 @@ export interface Source {
   /** What is known of the issuer, for this scope. */
   readonly baseFor: (scope: string) => Base;
   readonly hasToken: boolean;
+  /** Signs with a key of a new name from now on, which the issuer publishes beside the others. */
+  readonly rekey: () => void;
   /** The tokens from outside so far, which are secret. */
   readonly tokens: () => readonly string[];
   /** What to change if a good token is refused; `isTrusted` is whether the issuer's signature is accepted. */
@@ -27,9 +30,9 @@ const renewSeconds = 30;
 /** Returns where the tokens of a run come from: an issuer of tests, a token, or nothing but imagination. */
 export async function sourceOf(
   { issuer, claims, token, tokens: given, keys }: ProbeOptions,
-  issuerUrl: string | undefined,
+  server: KeyServer | undefined,
 ): Promise<Source> {
-  if (issuer) return issuerSource(issuer, claims, issuerUrl);
+  if (issuer) return issuerSource(issuer, claims, server);
   const made = { ...imagined, given };
   const seen = new Set(Object.values(given ?? {}));
   const read = async () => {
@@ -53,6 +56,7 @@ export async function sourceOf(
     baseFor: (scope) => ({ ...made, scope }),
     hasToken: token !== undefined,
     tokens: () => [...seen],
+    rekey() {},
     advice: () => (leftSeconds() > 0 ? 'Give a token that the API accepts' : 'The token has expired'),
     async renew() {
       if (leftSeconds() > renewSeconds) return undefined;
@@ -85,29 +89,33 @@ const imagined: Base = {
   elsewhere: 'https://attacker.invalid/elsewhere',
 };
 
-async function issuerSource(testIssuer: TestIssuer, given: Members = {}, url?: string): Promise<Source> {
+async function issuerSource(testIssuer: TestIssuer, given: Members = {}, server?: KeyServer): Promise<Source> {
   const { options, key: jwk } = testIssuer;
+  const url = server?.url;
   const key = signingKeyOf(jwk);
   if (!key) throw new TypeError('Cannot probe: issuer must be an issuer that createTestIssuer() returned');
   const { issuer, audience, keys: published } = options;
   // Claims that the issuer was created with are in each of its tokens.
   const own = decodeJwt(await testIssuer.token());
   const { kid } = jwk;
-  const publicKey = published.keys.filter(isJsonObject).find((each) => each.kid === kid);
+  let signer = { key, kid, publicKey: published.keys.filter(isJsonObject).find((each) => each.kid === kid) };
   const elsewhere = url === undefined ? imagined.elsewhere : `${url}elsewhere`;
   const keys = url === undefined ? 'and the keys in issuer.options' : `whose keys are at ${url}.well-known/jwks.json`;
   return {
     hasToken: true,
     tokens: () => [],
+    rekey() {
+      signer = (server && publishNew(server)) ?? signer;
+    },
     renew: async () => undefined,
     advice: (isTrusted) =>
       isTrusted
-        ? 'The API accepts the signature, but not what the token says: give the claims that it needs as claims (--claims)'
+        ? 'The API trusts the issuer, but the token lacks what it needs: give the claims in a file, --claims claims.json'
         : `The API must trust the issuer ${issuer} with the audience ${audience}, ${keys}`,
     baseFor: (scope) => ({
-      ...{ ...imagined, issuer, audience, key, scope, publicKey, elsewhere },
+      ...{ ...imagined, issuer, audience, scope, elsewhere, key: signer.key, publicKey: signer.publicKey },
       claims: () => ({ ...own, ...imaginedClaims(issuer, audience, scope), ...given }),
-      header: { ...imagined.header, kid },
+      header: { ...imagined.header, kid: signer.kid },
     }),
   };
 }

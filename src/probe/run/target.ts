@@ -2,10 +2,10 @@ import { type Forgery, strangersKey } from '../forge/forge.ts';
 import type { Sender } from '../http/sender.ts';
 import type { Answer, Level, Row } from '../row/row.ts';
 import { controlInterval } from './choice.ts';
-import { endOfServer } from './harm.ts';
+import { endOfServer, isLetIn, notRecovered } from './harm.ts';
 import type { Target } from './options.ts';
 import type { ProbedRow } from './result.ts';
-import { control, controlEnd, noToken, type Own } from './rows.ts';
+import { control, controlEnd, noResponse, noToken, type Own } from './rows.ts';
 import type { Source } from './source.ts';
 import { adviceOn, type createTrial } from './trial.ts';
 
@@ -32,8 +32,9 @@ export async function probeTarget(run: Run, chosen: readonly Row[]): Promise<voi
   if (bare.outcome === 'unclear')
     return addAll(run, chosen, 'skipped', 'It is unclear whether the target needs a token');
   if (good && good.outcome !== 'served') {
-    const forged = run.trial.base.key && (await run.trial.send({ token: stranger }));
-    const advice = adviceOn(good, run.source, forged);
+    const isOwn = run.trial.base.key !== undefined;
+    const [forged, again] = isOwn ? [await run.trial.send({ token: stranger }), await run.control()] : [];
+    const advice = adviceOn(good, run.source, { forged, again });
     add(run, control, 'inconclusive', advice);
     return addAll(run, chosen, 'skipped', `A good token was not accepted: ${advice}`);
   }
@@ -67,16 +68,57 @@ async function probeRows(run: Run, chosen: readonly Row[]): Promise<void> {
       replaceLast(results, ended);
       if (!(await isBack(run))) return addAll(run, left, 'inconclusive', 'Not tried: the server has ended');
     }
+    const failing = row.disturbs && results.at(-1)?.verdict !== 'skipped' ? await stillFails(run) : undefined;
+    if (failing) {
+      blame(run, row, left, failing);
+      return addClosed(run);
+    }
     if (at % controlInterval !== controlInterval - 1 && left.length > 0) continue;
     const again = await controlAgain(run);
     if (again && again.outcome !== 'served') {
       doubt(results, judged, again.words);
+      addClosed(run);
       add(run, controlEnd, 'inconclusive', again.words);
       return addAll(run, left, 'inconclusive', 'Not tried: the API no longer accepts a good token');
     }
     judged = results.length;
   }
+  addClosed(run);
   if (run.trial.good) add(run, controlEnd, 'passed', run.trial.good.words);
+}
+
+/** Says which requests got no response twice, although a good token got one. */
+function addClosed(run: Run): void {
+  const { closed } = run;
+  const ids = [...new Set(closed)];
+  const fault = `no response, twice, and then one with a good token: ${ids.join(', ')}`;
+  if (ids.length === 0) add(run, noResponse, 'passed', 'each request got a response');
+  else add(run, noResponse, 'warning', fault);
+}
+
+/** How long an API that fails may take to recover: about the cooldown of clients that fetch keys. */
+const recoveryMs = [0, 1000, 31_000];
+
+/** Returns undefined once a good token is accepted again, if need be by a key that the API has not seen yet. */
+async function stillFails({ trial, source, sender, control }: Run): Promise<Answer | undefined> {
+  let again = await control();
+  for (const ms of trial.canWait ? recoveryMs : [0]) {
+    // What ends the run for another reason is said there.
+    if (again === undefined || again.outcome === 'served' || sender.stopped() !== undefined) return undefined;
+    if (ms > 0) await sender.pause(ms);
+    source.rekey();
+    again = await control();
+  }
+  return again?.outcome === 'served' ? undefined : again;
+}
+
+/** Says of a row that good tokens fail after it, and of those after it that they were not tried. */
+function blame(run: Run, row: Row, left: readonly Row[], { words }: Answer): void {
+  replaceLast(run.results, {
+    verdict: row.level === 'must' ? 'failed' : 'warning',
+    got: `${words} ${notRecovered}`,
+  });
+  addAll(run, left, 'inconclusive', `Not tried: the API has not recovered from ${row.id}`);
 }
 
 /** Sends a good token. A gateway may have lost an instance for a moment. */
@@ -111,11 +153,12 @@ async function isBack({ sender, trial }: Run): Promise<boolean> {
   return false;
 }
 
-/** What was judged since the last control may be due to an API that fell over. */
+/** What was judged since the last control may be due to an API that fell over. Such an API lets nothing in. */
 function doubt(results: ProbedRow[], from: number, words: string): void {
   for (let at = from; at < results.length; at += 1) {
     const row = results[at];
-    if (row && row.verdict !== 'skipped')
+    const isSeen = row?.verdict === 'failed' || row?.verdict === 'warning' ? isLetIn(row) : false;
+    if (row && row.verdict !== 'skipped' && !isSeen)
       results[at] = { ...row, verdict: 'inconclusive', got: `${row.got}; then a good token: ${words}` };
   }
 }

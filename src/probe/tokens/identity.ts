@@ -1,5 +1,5 @@
 import type { Forgery } from '../forge/forge.ts';
-import { audiences, claims, issuers, other, payload, repeated, update, withMore } from '../row/changes.ts';
+import { audiences, claims, issuers, oddType, other, payload, repeated, update, withMore } from '../row/changes.ts';
 import { tokens } from '../row/topic.ts';
 
 // Tokens that the issuer signed, from another issuer or for another audience.
@@ -15,8 +15,8 @@ export const issuerTokens = tokens(
   {
     other: ['another issuer, by the same key', [...claims('iss', other), ...issuers((it) => [`${it}elsewhere`])]],
     missing: ['no iss', claims('iss', undefined, null, ''), { level: 'should', profiles: { rfc9068: 'must' } }],
-    list: ['iss as a list with the issuer (CVE-2025-30144)', issuers((it) => [[it], [other, it]])],
-    object: ['iss as an object that names the issuer (CVE-2024-53861)', issuers((it) => [{ [it]: true }])],
+    list: ['iss as a list with the issuer (CVE-2025-30144)', issuers((it) => [[it], [other, it]]), oddType],
+    object: ['iss as an object that names the issuer (CVE-2024-53861)', issuers((it) => [{ [it]: true }]), oddType],
     http: [
       'the issuer with http for https, or https for http',
       issuers((it) => [it.replace(/^https?/, (scheme) => (scheme === 'https' ? 'http' : 'https'))]),
@@ -51,10 +51,11 @@ export const audienceTokens = tokens(
     longer: ['the audience and more', audiences((it) => [`${it}x`, `${it}/`])],
     within: ['the audience within a text', audiences((it) => [`x ${it} y`])],
     case: ['the audience in upper case', audiences((it) => [it.toUpperCase()])],
-    nested: ['the audience in a list in a list', audiences((it) => [[[it]]])],
+    nested: ['the audience in a list in a list', audiences((it) => [[[it]]]), oddType],
     object: [
       'the audience as a member, or in an object like a list (CVE-2020-26160)',
       audiences((it) => [{ 0: it, length: 1 }, { [it]: true }]),
+      oddType,
     ],
     mixed: [
       'the audience in a list with a number or null',

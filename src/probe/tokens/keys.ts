@@ -1,8 +1,10 @@
+import { Buffer } from 'node:buffer';
 import { createHmac } from 'node:crypto';
 import type { Forgery } from '../forge/forge.ts';
 import { publishedSecret, sideKey } from '../issuer/served-issuer.ts';
 import { headers } from '../row/changes.ts';
-import { acceptedTokens, isFetched, tokens } from '../row/topic.ts';
+import type { Attempt, Trial } from '../row/row.ts';
+import { acceptedTokens, isFetched, refusedTokens, tokens } from '../row/topic.ts';
 
 // Tokens by other keys that the issuer publishes, and with odd key IDs.
 
@@ -47,6 +49,14 @@ export const keyTokens = tokens(
       { level: 'should', rule: 'RFC 7517 §4.3' },
     ],
     'other-alg': ['a token by a key for PS256', by('rotated', 'for-ps256')],
+    'zero-signature': [
+      'r and s of zero for a key of ES256, as JWS and as DER (CVE-2022-21449)',
+      [Buffer.alloc(64), Buffer.from('3006020100020100', 'hex')].map((zeros) => ({
+        header: { alg: 'ES256', kid: 'probe-curve' },
+        signWith: () => zeros,
+      })),
+      { rule: 'FIPS 186-5 §6.4.2; RFC 8725 §3.1' },
+    ],
     symmetric: [
       'an HMAC with a secret that the issuer published',
       () => ({
@@ -56,6 +66,27 @@ export const keyTokens = tokens(
     ],
   },
 );
+
+const withoutKid: Attempt = { token: { header: { kid: undefined } } };
+const withUnknownKid: Attempt = { token: { header: { kid: 'never-published' } } };
+/** Whether an API has one key, whatever a token says: it fetches none, or takes a token with any kid and with none. */
+async function hasStaticKey({ server, sendOnce }: Trial): Promise<boolean> {
+  if (server) return server.fetches === 0;
+  const [absent, unknown] = [await sendOnce(withoutKid), await sendOnce(withUnknownKid)];
+  return absent.outcome === 'served' && unknown.outcome === 'served';
+}
+/** Refuses tokens with these key IDs, unless the API looks none up. */
+const looked = (...forgeries: readonly Forgery[]) => {
+  const way = refusedTokens(...forgeries);
+  return {
+    ...way,
+    requests: way.requests + 2,
+    run: async (trial: Trial) =>
+      (await hasStaticKey(trial))
+        ? { verdict: 'skipped' as const, got: 'The API has one key, and looks none up' }
+        : way.run(trial),
+  };
+};
 
 export const keyIdTokens = tokens(
   'kid',
@@ -67,25 +98,27 @@ export const keyIdTokens = tokens(
     ownCode: 'Look a kid up among the keys of the issuer, as a string and exactly, in a Map',
   },
   {
-    unknown: ['a kid that the issuer never published', headers('kid', 'never-published')],
+    unknown: ['a kid that the issuer never published', looked(...headers('kid', 'never-published'))],
     path: [
       'a kid that is a path or a query',
-      headers('kid', '../../../../dev/null', 'file:///dev/null', "' UNION SELECT 'secret' -- "),
+      looked(...headers('kid', '../../../../dev/null', 'file:///dev/null', "' UNION SELECT 'secret' -- ")),
     ],
     members: [
       'a kid that is the name of a member of every object (CVE-2024-34273)',
-      headers('kid', '__proto__', 'constructor', 'hasOwnProperty', 'length', '0'),
+      looked(...headers('kid', '__proto__', 'constructor', 'hasOwnProperty', 'length', '0')),
     ],
     similar: [
       'a kid that is similar to the right one',
-      ['\0', ' '].map(
-        (more): Forgery =>
-          ({ header }) => ({ header: { kid: `${header.kid}${more}` } }),
+      looked(
+        ...['\0', ' '].map(
+          (more): Forgery =>
+            ({ header }) => ({ header: { kid: `${header.kid}${more}` } }),
+        ),
       ),
     ],
     type: [
       'a kid that is not a string',
-      [...headers('kid', 0, true, null, {}), ({ header }) => ({ header: { kid: [header.kid] } })],
+      looked(...headers('kid', 0, true, null, {}), ({ header }) => ({ header: { kid: [header.kid] } })),
     ],
     'unknown-expired': [
       'an unknown kid, expired',

@@ -7,6 +7,7 @@ import {
   challenging,
   claimsOf,
   credentials,
+  failingOpen,
   failsIf,
   fetching,
   fetchKeys,
@@ -49,6 +50,7 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
 
   'no-token-empty-header': opensIf((request) => credentials(request)?.trim() === ''),
   'no-token-other-headers': opensFor('x-original-url', '/'),
+  'no-token-private-headers': opensIf((request) => header(request, 'x-internal') === '1'),
   'no-token-trusted-headers': opensFor('x-remote-user', 'admin'),
   'no-token-trusted-addresses': opensFor('x-forwarded-for', '127.0.0.1'),
   'no-token-health-check': opensFor('user-agent', 'kube-probe'),
@@ -85,6 +87,7 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'credentials-alone': opensIf((request) => /^Bearer\s*$/.test(credentials(request) ?? '')),
   'credentials-word-behind': takes(/^Bearer (\S+) x$/),
   'credentials-twice': takes(/^Bearer (\S+?)[ ,]/),
+  'credentials-second-token': takes(/^Bearer (\S+?),(?! Bearer)/),
   'credentials-scheme-twice': takes(/^Bearer Bearer (\S+)/),
   'credentials-parameter': takes(/^Bearer \w+="?([\w.-]+)/),
   'credentials-two-headers': takes(/^Bearer (\S+), Bearer \1$/),
@@ -112,11 +115,15 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'path-extension': opensAt('/messages.json'),
   'path-dots': opensIf((request) => header(request, 'x-url')?.startsWith('/public/../')),
   'path-ending': opensIf((request) => request.url.endsWith('%00')),
+  'path-within': opensAt('/messages%2fsecret'),
   'path-query': opensIf((request) => request.url.includes('/health')),
   'path-page': opensFor('accept', 'text/html'),
 
   'method-head': opensTo('HEAD', false),
   'method-head-forged': opensTo('HEAD', true),
+  'method-head-none': opensIf(
+    (request) => request.method === 'HEAD' && tokenOf(request) && headerOf(request).alg === 'none',
+  ),
   'method-head-expired': opensIf(
     (request) => request.method === 'HEAD' && tokenOf(request) && claimsOf(request).exp === 1,
   ),
@@ -242,6 +249,9 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
     if (jku) await fetchKeys(jku);
     return right(request);
   },
+  'fetch-outage-forged': failingOpen,
+  'fetch-redirect-forged': fetching,
+  'fetch-malformed-forged': failingOpen,
   'fetch-outage': fetching,
   'fetch-malformed': fetching,
   'fetch-redirect': fetching,
