@@ -112,7 +112,7 @@ export interface Row<Id extends string = string> extends RowDescription {
   readonly forgeries?: readonly Forgery[] | undefined;
   /** Returns why the row does not apply. */
   readonly skip?: ((trial: Trial) => string | undefined) | undefined;
-  /** Whether an API may not recover from it: a control comes next, with a key of a new name if there is no other way. */
+  /** Whether an API may not recover from it: a control comes next, by a key of a new name if need be. */
   readonly disturbs?: boolean | undefined;
   /** How many requests it sends at most, apart from those that are repeated with a nonce or after a limit. */
   readonly requests: number;

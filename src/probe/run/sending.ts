@@ -29,8 +29,9 @@ export function sending(target: Target, base: () => Base, sender: Sender, state:
     return { ...received, outcome: isServed ? 'served' : isUnclear ? 'unclear' : 'refused' };
   };
   /**
-   * Sends a request once more whose connection was closed, or whose gateway lost the server behind it: a worker may have
-   * ended behind a master that goes on. If it did so twice, and a good token gets a response, the request is the cause.
+   * Sends a request once more whose connection was closed, or whose gateway lost the server behind it: a worker may
+   * have ended behind a master that goes on. If it did so twice, and a good token gets a response, the request is the
+   * cause.
    */
   async function send(attempt: Attempt): Promise<Answer> {
     const lost = sender.lost();
