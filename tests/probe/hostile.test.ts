@@ -80,6 +80,61 @@ describe('operationsOf()', () => {
     ],
     ['items of a list', { paths: { '/{a}': { get: at('a', { schema: { items: { enum: ['red'] } } }) } } }, '/red'],
     ['a path of Swagger 2', { swagger: '2.0', basePath: '/v1', paths: { '/a': { get: {} } } }, '/v1/a'],
+    [
+      'a document of FastAPI',
+      {
+        openapi: '3.1.0',
+        security: undefined,
+        components: { securitySchemes: { HTTPBearer: { type: 'http', scheme: 'bearer' } } },
+        paths: {
+          '/items/{id}': {
+            get: {
+              security: [{ HTTPBearer: [] }],
+              parameters: [
+                { name: 'id', in: 'path', required: true, schema: { type: 'string', format: 'uuid', title: 'Id' } },
+                { name: 'q', in: 'query', required: false, schema: { anyOf: [{ type: 'string' }, { type: 'null' }] } },
+              ],
+            },
+          },
+        },
+      },
+      '/items/00000000-0000-4000-8000-000000000001',
+    ],
+    [
+      'a document of springdoc',
+      {
+        openapi: '3.1.0',
+        servers: [{ url: 'http://localhost:8080', description: 'Generated server url' }],
+        security: [{ 'bearer-key': [] }],
+        components: { securitySchemes: { 'bearer-key': { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } } },
+        paths: {
+          '/orders/{id}': {
+            get: {
+              tags: ['order-controller'],
+              parameters: [
+                { name: 'id', in: 'path', required: true, schema: { type: 'integer', format: 'int64' } },
+                { name: 'day', in: 'query', required: true, schema: { type: 'string', format: 'date' } },
+              ],
+            },
+          },
+        },
+      },
+      '/orders/1?day=2026-01-01',
+    ],
+    [
+      'a document of Swashbuckle, whose bearer token is a key',
+      {
+        openapi: '3.0.4',
+        security: [{ Bearer: [] }],
+        components: {
+          securitySchemes: {
+            Bearer: { type: 'apiKey', name: 'Authorization', in: 'header', description: 'Bearer {token}' },
+          },
+        },
+        paths: { '/WeatherForecast': { get: { tags: ['WeatherForecast'], operationId: 'GetWeatherForecast' } } },
+      },
+      '/WeatherForecast',
+    ],
     ['100 KB of braces', { paths: { [`/a${'{'.repeat(100_000)}`]: {}, '/b': { get: {} } } }, '/b'],
   ])('reads %s', (_, document, path) => {
     const { targets, notTried } = operationsOf({ security, ...document }, 'https://api.invalid/openapi.json');

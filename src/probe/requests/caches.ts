@@ -50,7 +50,7 @@ export const cacheRows = requests(
         (token) => ({ token: () => withSignature(token, 'A'.repeat(342)) }),
         (token) => ({ token: () => withClaims(token) }),
       ),
-      remedy: 'Turn off the cache of verified tokens, or its own keys (cacheKeyBuilder in fast-jwt)',
+      remedy: 'Turn off the cache of verified tokens, or key it by the whole token',
       ownCode: 'Key a cache of verified tokens by the whole token or its SHA-256',
     },
     lockout: {

@@ -29,7 +29,7 @@ export const responses = [
       rule: 'CWE-209; RFC 9700 §4.3',
       needs: 'nothing',
       level: 'should',
-      remedy: 'Turn off details of errors (NODE_ENV=production in Express), send a fixed text, and log the cause',
+      remedy: 'Turn off details of errors in production, send a fixed text, and log the cause',
     },
     {
       stack: {

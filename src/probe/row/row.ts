@@ -42,6 +42,14 @@ export interface Finding {
   readonly got: string;
 }
 
+/** Waits for an API in ways that take minutes. */
+export interface Patience {
+  /** Waits until something is so, or cannot be expected any more. */
+  until(isDone: () => Promise<boolean>): Promise<void>;
+  /** Waits until keys that were fetched are too old. */
+  age(): Promise<unknown>;
+}
+
 /** A target under test, and what a row can do with it. */
 export interface Trial {
   readonly base: Base;
@@ -60,6 +68,8 @@ export interface Trial {
   /** Whether rows may wait for time to pass, which they do at one target only. */
   readonly isPatient: boolean;
   wait(ms: number): Promise<unknown>;
+  /** How rows wait until the API fetches keys, if they may. */
+  readonly patience: Patience | undefined;
   /** The issuer, if it can be reached over the network. */
   readonly server: KeyServer | undefined;
   /** Whether the API has fetched the keys that the issuer publishes beside its own. */
@@ -114,6 +124,8 @@ export interface Row<Id extends string = string> extends RowDescription {
   readonly skip?: ((trial: Trial) => string | undefined) | undefined;
   /** Whether an API may not recover from it: a control comes next, by a key of a new name if need be. */
   readonly disturbs?: boolean | undefined;
+  /** Whether it makes the API fetch keys, for which a patient run waits. */
+  readonly fetches?: boolean | undefined;
   /** How many requests it sends at most, apart from those that are repeated with a nonce or after a limit. */
   readonly requests: number;
   readonly run: (trial: Trial) => Promise<Finding>;

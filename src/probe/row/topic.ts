@@ -6,7 +6,7 @@ import type { Answer, Attempt, Finding, Row, Trial } from './row.ts';
 
 /** What the rows of a topic share, and one of them may have differently. */
 type Told = Pick<Row, 'rule' | 'needs' | 'remedy'> &
-  Partial<Pick<Row, 'level' | 'expected' | 'profiles' | 'onlyIn' | 'skip' | 'ownCode' | 'disturbs'>>;
+  Partial<Pick<Row, 'level' | 'expected' | 'profiles' | 'onlyIn' | 'skip' | 'ownCode' | 'disturbs' | 'fetches'>>;
 /** What is sent, how often, and what must come back. */
 type Way = Pick<Row, 'run' | 'requests' | 'expected' | 'forgeries'>;
 type RequestLine = Pick<Row, 'sent'> & Way & Partial<Told>;

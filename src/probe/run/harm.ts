@@ -27,7 +27,7 @@ const spelling = /^(?:scheme|credentials|encoding|header|text|crit|kid)-/;
 /** What rows expect that fail if something is let in. */
 const closed = /^(?:a refusal|anything but the protected response|no word of the first)/;
 /** Rows about a good token while something else goes wrong. */
-const serving = /^(?:fetch-(?:outage|malformed|redirect|huge)|no-response)/;
+const serving = /^(?:fetch-(?:outage|malformed|redirect|huge|aged)|no-response)$/;
 const depths: readonly Needs[] = ['nothing', 'token', 'issuer'];
 
 /** What a row got whose request ended the server. */
@@ -47,9 +47,13 @@ export function harmOf(fault: Fault): number {
   const { id, level, got } = fault;
   if (got === endOfServer) return 0;
   if (isLetIn(fault)) return level === 'must' ? 1 : spelling.test(id) ? 5 : 4;
-  if (serving.test(id) && (/^(?:5\d\d\b|no response)/.test(got) || got.includes(notRecovered))) return 2;
+  if (serving.test(id)) return 2;
   return level === 'must' ? 3 : 6;
 }
+
+/** Returns what to change in the rule, and then what to set in the reader's stack. */
+export const adviceOf = ({ remedy, setting }: Pick<ProbedRow, 'remedy' | 'setting'>): string =>
+  setting === undefined ? remedy : `${remedy}. ${setting}`;
 
 /** Sorts faults by harm, then by what an attacker needs for them, then by how many faults their remedy repairs. */
 export function byHarm(faults: readonly ProbedRow[]): readonly ProbedRow[] {
@@ -82,7 +86,7 @@ export function summaryOf({
   const left = inconclusive.length > 0 ? `; ${counted(inconclusive.length, 'was', 'were')} not judged` : '';
   const [worst] = byHarm([...failed, ...warnings]);
   const doubt = inconclusive[0] && `: find out why ${inconclusive[0].id} got "${inconclusive[0].got}"`;
-  const first = worst && (worst.level === 'must' || !doubt) ? `, for ${worst.id}: ${worst.remedy}` : doubt;
+  const first = worst && (worst.level === 'must' || !doubt) ? `, for ${worst.id}: ${adviceOf(worst)}` : doubt;
   const nothing = isComplete
     ? ': nothing is left to do'
     : `: give what was missing, because nothing else was tried (${skipped.at(-1)?.got})`;

@@ -10,6 +10,13 @@ const maxValueLength = 200;
 /** Returns the beginning of a value as text. */
 export const shortened = (value: unknown): string => String(value).slice(0, maxValueLength);
 
+/** What has a format, if the document has no example. */
+const samples: Readonly<Record<string, string>> = {
+  uuid: '00000000-0000-4000-8000-000000000001',
+  date: '2026-01-01',
+  'date-time': '2026-01-01T00:00:00Z',
+};
+
 const listOf = (value: unknown): readonly Members[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
 
 /** Parameters by place and name, and those that a query must have. */
@@ -41,7 +48,8 @@ export function createReader(document: Members) {
         once(values, `${place} ${name}`, () => {
           const found = find(name, place);
           const schema = isJsonObject(found.schema) ? resolved(found.schema) : found;
-          return encoded(once(examples, found, exampleOf) ?? once(examples, schema, exampleOf) ?? 1);
+          const sample = samples[String(schema.format)] ?? (schema.type === 'boolean' ? true : 1);
+          return encoded(once(examples, found, exampleOf) ?? once(examples, schema, exampleOf) ?? sample);
         });
       const query = new Set(read.flatMap((one) => one.query.map(({ name }) => name)));
       const pairs = [...query].map((name) => `${encoded(name)}=${filledIn(name, 'query')}`).join('&');
@@ -80,8 +88,15 @@ function readSecurity(document: Members, needed: unknown) {
 /** Whether a security scheme has access tokens, as far as the document says what it is (OpenAPI 3, or Swagger 2). */
 function isOfTokens({ components, securityDefinitions }: Members, name: string): boolean {
   const schemes = isJsonObject(components) ? components.securitySchemes : securityDefinitions;
-  const { type, scheme } = isJsonObject(schemes) && isJsonObject(schemes[name]) ? schemes[name] : {};
-  return !(type === 'apiKey' || type === 'basic' || type === 'mutualTLS' || /^(?:basic|digest)$/i.test(String(scheme)));
+  const { type, scheme, ...key } = isJsonObject(schemes) && isJsonObject(schemes[name]) ? schemes[name] : {};
+  // Swashbuckle's documentation has a bearer token as a key in the header Authorization.
+  const isBearer = key.in === 'header' && /^authorization$/i.test(String(key.name));
+  return !(
+    (type === 'apiKey' && !isBearer) ||
+    type === 'basic' ||
+    type === 'mutualTLS' ||
+    /^(?:basic|digest)$/i.test(String(scheme))
+  );
 }
 
 /** Follows a `$ref` within the document (RFC 6901). */

@@ -55,6 +55,13 @@ export interface ProbeOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Whether floods of unknown keys, and headers over 8 KiB, are sent. Defaults to true for functions and loopback. */
   readonly intrusive?: boolean | undefined;
+  /**
+   * Whether rows wait for the API: until it fetches keys again, and until the keys that it has are too old. It takes up
+   * to an hour. Defaults to false.
+   */
+  readonly patient?: boolean | undefined;
+  /** The library or server that checks the tokens, such as `pyjwt`: the report names its settings. */
+  readonly stack?: string | undefined;
   /** Ends the run, with the report so far. */
   readonly signal?: AbortSignal | undefined;
   /** Called with each response, for rules that an API has beyond the standards, such as the format of its errors. */

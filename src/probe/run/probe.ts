@@ -1,3 +1,5 @@
+import { stackNames } from '../advice/advice.ts';
+import { withCauses } from '../advice/causes.ts';
 import type { Sent } from '../http/network.ts';
 import { type Clock, createSender, type Received } from '../http/sender.ts';
 import type { KeyServer } from '../issuer/served-issuer.ts';
@@ -7,6 +9,7 @@ import { announced, chosenRows, depthOf, idsOf, limits } from './choice.ts';
 import { withKnown } from './known.ts';
 import { operationsOf } from './openapi.ts';
 import { type ProbeOptions, type Target, targetsOf } from './options.ts';
+import { patienceMinutes } from './patience.ts';
 import { redactorOf } from './redact.ts';
 import { reportOf } from './report.ts';
 import type { ProbedRow, ProbeReport } from './result.ts';
@@ -39,6 +42,8 @@ export async function runProbe(options: ProbeOptions, server?: KeyServer, clock?
   if (Object.keys(headers ?? {}).some((name) => /^(?:authorization|dpop)$/i.test(name)))
     throw new TypeError('Cannot probe: headers must not have Authorization or DPoP, give the token as the token');
   if (!profiles.includes(profile)) throw new TypeError(`Cannot probe: ${profile} is no profile`);
+  if (options.stack !== undefined && !stackNames.includes(options.stack))
+    throw new TypeError(`Cannot probe: ${options.stack} is no stack, choose one of ${stackNames.join(', ')}`);
   for (const name of [...(only ?? []), ...skip, ...Object.keys(known)])
     if (idsOf(name).length === 0 || (name in known && !idsOf(name).includes(name)))
       throw new TypeError(`Cannot probe: no row is called ${name}`);
@@ -62,10 +67,11 @@ export async function runProbe(options: ProbeOptions, server?: KeyServer, clock?
       add(restOf(targets.slice(at), why));
       break;
     }
-    await probeTarget({ ...(await createTrial(target, parts)), target, source, sender, results, add }, chosen);
+    const run = { target, source, sender, results, add, stack: options.stack };
+    await probeTarget({ ...(await createTrial(target, parts)), ...run }, chosen);
   }
   const depth = announced(options, results.length, targets.length);
-  return reportOf(withKnown(results, known), notTried, depth, redactorOf(source.tokens()));
+  return reportOf(withKnown(withCauses(results), known), notTried, depth, redactorOf(source.tokens()));
 }
 
 /** Returns one row for all targets that are left when a run has stopped. */
@@ -83,11 +89,14 @@ export function plan(options: ProbeOptions, given: Needs): readonly string[] {
   const count = targets.length * (chosen.length + ownRows.filter(isGiven).length);
   return [
     announced(options, count, targets.length),
+    ...(options.patient ? [`Waits for at most ${waitMinutes(chosen)} minutes in all`] : []),
     ...targets.map(({ method, url }) => `Target: ${method} ${url}`),
     ...chosen.map(({ id, sent, requests }) => `${id}, ${requests} ${requests === 1 ? 'request' : 'requests'}: ${sent}`),
     ...notTried,
   ].map((line) => printable(line, 1000));
 }
+
+const waitMinutes = (rows: readonly Row[]) => patienceMinutes(rows.filter(({ fetches }) => fetches).length);
 
 function readTargets({ targets, openapi, baseUrl, methods }: ProbeOptions) {
   const described = openapi ? operationsOf(openapi, baseUrl, methods) : { targets: [], notTried: [] };

@@ -1,5 +1,7 @@
+import { stackNames } from '../advice/advice.ts';
+import { topicOf } from '../advice/topics.ts';
 import { groupBy } from '../values/group-by.ts';
-import { byHarm, harmOf, harms, senders, summaryOf } from './harm.ts';
+import { adviceOf, byHarm, harmOf, harms, senders, summaryOf } from './harm.ts';
 import type { ProbedRow, ProbeReport } from './result.ts';
 
 // Here a report is written for a terminal.
@@ -13,6 +15,9 @@ const minColumns = 60;
 const wideColumns = 100;
 /** How many targets of a row, or rows of a fix, are listed. */
 const maxListed = 3;
+
+/** What a reader can do who gets no settings. */
+const nameStack = `For the settings of a library or server, name it: --stack ${stackNames.join(', ')}`;
 
 type Line = (kind: Kind | '', text: string, id?: string) => string;
 
@@ -35,6 +40,7 @@ export function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = fa
       ...explained(found, line, rowsOf),
     ]),
     ...ownCode(faults, line, width),
+    ...(faults.some(({ id, setting }) => topicOf(id) && !setting) ? [...wrapped(nameStack, width), ''] : []),
     ...rowsOf('known', known),
     ...counted('inconclusive', inconclusive, line, rowsOf, true),
     ...counted('skipped', skipped, line, rowsOf),
@@ -78,7 +84,7 @@ type RowsOf = (kind: Kind, of: readonly ProbedRow[]) => readonly string[];
 
 /** Returns the rows that have one remedy, and under them what they expect. */
 function explained(faults: readonly ProbedRow[], line: Line, rowsOf: RowsOf): readonly string[] {
-  const groups = groupBy(faults, ({ expected, remedy }) => `Expected ${expected} (RULES). ${remedy}`);
+  const groups = groupBy(faults, (row) => `Expected ${row.expected} (RULES). ${adviceOf(row)}`);
   return [...groups].flatMap(([words, group]) => {
     const rules = new Set(group.flatMap(({ rule }) => rule.split('; ')));
     const kind = group.some(({ verdict }) => verdict === 'failed') ? 'failed' : 'warning';

@@ -1,4 +1,5 @@
 import { printable } from '../values/text.ts';
+import { adviceOf } from './harm.ts';
 import { redactorOf } from './redact.ts';
 import { renderReport } from './render.ts';
 import type { ProbedRow, ProbeReport, Verdict } from './result.ts';
@@ -37,10 +38,10 @@ export function junitOf({ rows, failed, inconclusive }: ProbeReport): string {
   const of = (row: ProbedRow) =>
     failures.has(row) ? 'failure' : errors.has(row) ? 'error' : row.verdict === 'passed' ? '' : 'skipped';
   const cases = rows.map((row) => {
-    const { id, target, verdict, sent, got, expected, rule, remedy, known } = row;
+    const { id, target, verdict, sent, got, expected, rule, known } = row;
     const element = of(row);
     const message = known === undefined ? `${verdict}: ${got}` : `known: ${known}`;
-    const told = `Sent ${sent}. Got ${got}, expected ${expected} (${rule}). ${remedy}`;
+    const told = `Sent ${sent}. Got ${got}, expected ${expected} (${rule}). ${adviceOf(row)}`;
     const inside = element && `<${element} message="${xml(message)}">${xml(told)}</${element}>`;
     return `    <testcase classname="${xml(target)}" name="${xml(id)}">${inside}</testcase>\n`;
   });

@@ -13,6 +13,8 @@ export interface ProbedRow extends RowDescription {
   readonly got: string;
   /** Whether the response is what the standard demands. */
   readonly verdict: Verdict;
+  /** What to set in the stack that was named, or that the server is likely to have. */
+  readonly setting?: string | undefined;
   /** Why it is known that the row fails. */
   readonly known?: string;
 }

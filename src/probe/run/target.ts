@@ -1,3 +1,4 @@
+import { settingOf, stackOf } from '../advice/advice.ts';
 import { type Forgery, strangersKey } from '../forge/forge.ts';
 import type { Sender } from '../http/sender.ts';
 import type { Answer, Level, Row } from '../row/row.ts';
@@ -19,6 +20,7 @@ const verdicts = { served: 'failed', refused: 'passed', unclear: 'inconclusive' 
 interface Run extends Awaited<ReturnType<typeof createTrial>> {
   readonly target: Target;
   readonly source: Source;
+  readonly stack: string | undefined;
   readonly sender: Sender;
   readonly results: ProbedRow[];
   readonly add: (row: ProbedRow) => void;
@@ -43,10 +45,11 @@ export async function probeTarget(run: Run, chosen: readonly Row[]): Promise<voi
   await probeRows(run, chosen);
 }
 
-function add({ target, add: push }: Run, row: Own, verdict: ProbedRow['verdict'], got: string): void {
+function add({ target, add: push, trial, stack }: Run, row: Own, verdict: ProbedRow['verdict'], got: string): void {
   const { id, rule, level, needs, sent, expected, remedy, ownCode } = row;
   const about = { id, target: `${target.method} ${target.url}`, rule, level, needs };
-  push({ ...about, sent, expected, got, verdict, remedy, ownCode });
+  const setting = settingOf(id, stack, stackOf((trial.good ?? trial.bare).headers));
+  push({ ...about, sent, expected, got, verdict, remedy, ownCode, setting });
 }
 
 function addAll(run: Run, rows: readonly Row[], verdict: ProbedRow['verdict'], got: string): void {

@@ -10,6 +10,7 @@ import { printable } from '../values/text.ts';
 import { isLoopbackHost } from '../values/url.ts';
 import { contentOf, likenessTo } from './likeness.ts';
 import type { ProbeOptions, Target } from './options.ts';
+import { createPatience } from './patience.ts';
 import { type State, sending } from './sending.ts';
 import type { Source } from './source.ts';
 
@@ -80,6 +81,7 @@ export async function createTrial(target: Target, { source, sender, server, cloc
     ...{ ...described, nonce: () => state.nonce },
     ...{ isProtected, isShown: contentOf(seenByGood), canWait, isPatient: isFirst && canWait },
     wait: sender.pause,
+    patience: options.patient && isFirst && canWait ? createPatience(sender.pause) : undefined,
     server,
     hasSideKeys: () => server !== undefined && haveSideKeys(server),
     isIntrusive: options.intrusive ?? isOwn,

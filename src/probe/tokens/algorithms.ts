@@ -16,8 +16,7 @@ export const algorithmTokens = [
     {
       rule: 'RFC 8725 §2.1, §3.2',
       needs: 'nothing',
-      remedy:
-        'List the algorithms that the API accepts (algorithms in jose, jsonwebtoken and PyJWT; ValidAlgorithms in .NET)',
+      remedy: 'List the algorithms that the API accepts: never take that of the token',
       ownCode: 'Compare alg with a list of your own before you look for a key',
     },
     {

@@ -5,7 +5,9 @@ import { tokens } from '../row/topic.ts';
 
 // Tokens that the issuer signed, at another time than theirs, or whose claims have other types.
 
-const skew = 'Allow a few seconds of clock skew at most (clockTolerance in jose, leeway in PyJWT, ClockSkew in .NET)';
+const skew = { remedy: 'Allow a few seconds of clock skew at most' } as const;
+const checked = (claim: string) =>
+  `Turn on the check of ${claim}: a library may have it off, or leave it to the caller`;
 
 export const timeTokens = [
   ...tokens(
@@ -13,27 +15,43 @@ export const timeTokens = [
     {
       rule: 'RFC 7519 §4.1.4',
       needs: 'issuer',
-      remedy: skew,
+      remedy: checked('exp'),
       ownCode: 'Reject a token from the second of its exp on',
     },
     {
       past: ['a token that expired an hour ago', at('exp', -3600)],
       'long-past': ['a token that expired in 1970, or before', claims('exp', 0, 1, -1, -1e308)],
-      'five-minutes': ['a token that expired six minutes ago', at('exp', -360)],
+      'five-minutes': [
+        'a token that expired six minutes ago',
+        at('exp', -360),
+        { ...skew, ownCode: 'Add at most seconds to exp' },
+      ],
       fraction: ['an exp an hour ago with digits behind the point (HSEC-2026-0010)', at('exp', -3600 + 0.0001)],
-      now: ['an exp at this very second', at('exp', 0), { level: 'should' }],
+      now: [
+        'an exp at this very second',
+        at('exp', 0),
+        { ...skew, level: 'should', ownCode: 'Reject a token at the second of its exp' },
+      ],
       'no-scope': ['an expired token without a scope', { claims: { exp: 1, scope: '' } }],
       repeated: ['a second exp, past', withMore('"exp":1'), repeated],
     },
   ),
   ...tokens(
     'notbefore',
-    { rule: 'RFC 7519 §4.1.5', needs: 'issuer', remedy: skew, ownCode: 'Reject a token before its nbf' },
+    { rule: 'RFC 7519 §4.1.5', needs: 'issuer', remedy: checked('nbf'), ownCode: 'Reject a token before its nbf' },
     {
       hour: ['an nbf an hour ahead', at('nbf', 3600)],
-      'six-minutes': ['an nbf six minutes ahead', at('nbf', 360)],
+      'six-minutes': [
+        'an nbf six minutes ahead',
+        at('nbf', 360),
+        { ...skew, ownCode: 'Take at most seconds from nbf' },
+      ],
       never: ['an nbf of 1e308', claims('nbf', 1e308)],
-      minute: ['an nbf a minute ahead', at('nbf', 60), { level: 'should' }],
+      minute: [
+        'an nbf a minute ahead',
+        at('nbf', 60),
+        { ...skew, level: 'should', ownCode: 'Take at most seconds from nbf' },
+      ],
     },
   ),
 ];
@@ -59,7 +77,7 @@ export const claimTokens = tokens(
         level: 'should',
         profiles: { rfc9068: 'must', fapi2: 'must' },
         rule: 'RFC 9068 §2.2; RFC 7519 §4.1.4',
-        remedy: 'Require exp (requiredClaims in jose, require in PyJWT, RequireExpirationTime in .NET)',
+        remedy: 'Require exp, do not only check it: a token without it never ends',
         ownCode: 'Reject a token without exp',
       },
     ],

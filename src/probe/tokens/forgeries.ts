@@ -121,7 +121,7 @@ export const forgeries = [
     {
       rule: 'RFC 8725 §3.3; RFC 7515 §5.2',
       needs: 'nothing',
-      remedy: 'Verify, do not only decode: jsonwebtoken.verify, not decode; no verify_signature=False in PyJWT',
+      remedy: 'Verify the signature: a token that is only decoded says what anybody wrote',
       ownCode: 'Let a library for JOSE verify the header and payload as they came, and look at its result',
     },
     {

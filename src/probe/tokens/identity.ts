@@ -4,17 +4,26 @@ import { tokens } from '../row/topic.ts';
 
 // Tokens that the issuer signed, from another issuer or for another audience.
 
+/** A library that compares a claim may pass a token that lacks it. */
+const required = (claim: string) => `Require ${claim}, do not only compare it: a token without it passes`;
+
+const withoutIss = {
+  profiles: { rfc9068: 'must' },
+  remedy: required('iss'),
+  ownCode: 'Reject a token without iss',
+} as const;
+
 export const issuerTokens = tokens(
   'issuer',
   {
     rule: 'RFC 8725 §3.8',
     needs: 'issuer',
-    remedy: 'Set the issuer exactly as in its metadata (issuer in jose, jsonwebtoken and PyJWT; ValidIssuer in .NET)',
+    remedy: 'Require iss, and compare it with the issuer exactly as its metadata have it',
     ownCode: 'Compare iss with the issuer, exactly and as a string',
   },
   {
     other: ['another issuer, by the same key', [...claims('iss', other), ...issuers((it) => [`${it}elsewhere`])]],
-    missing: ['no iss', claims('iss', undefined, null, ''), { level: 'should', profiles: { rfc9068: 'must' } }],
+    missing: ['no iss', claims('iss', undefined, null, ''), { ...withoutIss, level: 'should' }],
     list: ['iss as a list with the issuer (CVE-2025-30144)', issuers((it) => [[it], [other, it]]), oddType],
     object: ['iss as an object that names the issuer (CVE-2024-53861)', issuers((it) => [{ [it]: true }]), oddType],
     http: [
@@ -37,14 +46,13 @@ export const audienceTokens = tokens(
   {
     rule: 'RFC 7519 §4.1.3; RFC 8725 §3.9',
     needs: 'issuer',
-    remedy:
-      'Set the audience (audience in jose, jsonwebtoken and PyJWT; ValidAudience in .NET; audiences in Spring Boot)',
+    remedy: 'Require aud, and compare it exactly with the identifier of this API',
     ownCode: 'Require an aud that is this API, exactly, or a list of strings that contains it',
   },
   {
     other: ['a token for another audience', claims('aud', 'other', other)],
     'other-list': ['a list of other audiences', claims('aud', ['other'], [other, 'x'])],
-    missing: ['no aud', claims('aud', undefined)],
+    missing: ['no aud', claims('aud', undefined), { remedy: required('aud'), ownCode: 'Reject a token without aud' }],
     empty: ['an empty aud', claims('aud', '', [])],
     null: ['null for aud', claims('aud', null)],
     prefix: ['the beginning of the audience', audiences((it) => [it.slice(0, -1)])],

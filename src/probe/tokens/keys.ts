@@ -94,7 +94,7 @@ export const keyIdTokens = tokens(
     rule: 'RFC 8725 §3.10; RFC 7515 §4.1.4',
     needs: 'issuer',
     level: 'should',
-    remedy: 'Let a client for JWK Sets find the key (createRemoteJWKSet of jose, jwks-rsa, PyJWKClient)',
+    remedy: 'Let a client for JWK Sets find the key by its kid',
     ownCode: 'Look a kid up among the keys of the issuer, as a string and exactly, in a Map',
   },
   {

@@ -13,7 +13,7 @@ export const kindTokens = [
     {
       rule: 'RFC 7515 §4.1.11',
       needs: 'issuer',
-      remedy: 'Update the library, or take one that rejects crit, such as jose: jsonwebtoken ignores it',
+      remedy: 'Update the library, or take one that rejects crit',
       ownCode: 'Reject a token with crit, unless you understand all that it lists',
     },
     {
@@ -42,8 +42,7 @@ export const kindTokens = [
       needs: 'issuer',
       level: 'should',
       profiles: { rfc9068: 'must' },
-      remedy:
-        'Set the type (typ in jose, checkTyp in fast-jwt, ValidTypes in .NET, strict in express-oauth2-jwt-bearer)',
+      remedy: 'Require the type of access tokens, at+jwt, if the issuer sets it',
       ownCode: 'Accept the types of access tokens only: at+jwt, and where the issuer has it, JWT',
     },
     {
