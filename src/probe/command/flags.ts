@@ -1,53 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createSender } from '../http/sender.ts';
-import { limits } from '../run/choice.ts';
 import type { Depth, ProbeOptions } from '../run/options.ts';
 import { parseObject } from '../values/json.ts';
 
 // Here flags become the options of a run.
-
-export const usage = `Usage: protected-api-probe <url>... [flag]...
-
-Tests an API from outside, with requests that it must refuse and some that it
-must accept. Each URL must require a token. What is tried depends on what you
-give: only the URL, also a good token on standard input, or a port for an
-issuer.
-
-  --scope <scope>        a scope that the URLs require; repeat it for several
-  --method <method>      method of the requests; defaults to GET
-  --body <text>          body of the requests, a form or JSON
-  --openapi <url>        tries each operation of the document that has security
-
-  --serve-issuer <port>  starts an issuer on this port; the API must accept its
-                         tokens within 30 seconds
-  --audience <text>      the API's identifier for that issuer; defaults to the
-                         origin of the first URL
-  --claims <file>        further claims of that issuer's tokens, as JSON
-  --client-id <id>       gets a token with the client's secret in CLIENT_SECRET
-  --issuer <url>         the only issuer that gets this secret
-  --token <kind>=<file>  a token that the API must refuse, and why: expired,
-                         audience, scope or id
-
-  --depth <name>         quick, standard or full: at most ${limits.quick} requests to each
-                         target; ${limits.standard} or ${limits.full} in all to other machines
-  --profile <name>       the standard that decides what is a must: rfc6750,
-                         rfc9068, mcp or fapi2
-  --only, --skip <id>    rows to run or to skip, by ID or the beginning of IDs;
-                         repeat it for several
-  --known <file>         rows that are known to fail, one per line: ID, reason
-  --header <line>        a header of each request, such as 'X-Key: value'
-  --intrusive            sends floods and headers over 8 KiB to other machines
-  --dry-run              lists what would be sent
-
-  --json                 prints the report as JSON
-  --junit <file>         writes the report for CI systems
-  --fail-on should       exits with 1 if a should failed
-
-Exits with 0 if all is well, 1 if a must failed, 2 for a wrong flag, 3 if the
-run is incomplete. Ctrl+C ends the run with the report so far. Other machines
-get at most 10 requests a second, and no more than --depth allows.
-`;
 
 const textFlag = { type: 'string' } as const;
 const listFlag = { ...textFlag, multiple: true, default: [] as string[] } as const;
@@ -60,10 +17,12 @@ const flagOptions = {
     audience: textFlag,
     claims: textFlag,
     'serve-issuer': textFlag,
+    start: textFlag,
     'client-id': textFlag,
     issuer: textFlag,
   },
-  ...{ depth: textFlag, profile: textFlag, known: textFlag, junit: textFlag, 'fail-on': textFlag },
+  ...{ depth: textFlag, profile: textFlag, stack: textFlag, known: textFlag, 'write-known': textFlag },
+  ...{ junit: textFlag, sarif: textFlag, 'fail-on': textFlag, patient: flag, tls: flag },
   ...{ intrusive: flag, 'dry-run': flag, json: flag, help: { ...flag, short: 'h' } },
   method: { ...textFlag, default: 'GET' },
 } as const;
@@ -83,12 +42,14 @@ export function readFlags(args: readonly string[]) {
 export type Flags = ReturnType<typeof readFlags>;
 
 /** Flags that do nothing without each other, or that exclude each other. */
-function check({ issuer, 'client-id': client, 'serve-issuer': port, 'fail-on': failOn }: Flags['values']): void {
+function check({ issuer, 'client-id': client, 'fail-on': failOn, tls, ...values }: Flags['values']): void {
+  const isServed = values['serve-issuer'] !== undefined || values.start !== undefined;
   const cannot = (why: string) => new TypeError(`Cannot read flags: ${why}`);
   if (failOn !== undefined && failOn !== 'should') throw cannot('--fail-on must be should');
   if (issuer !== undefined && client === undefined)
     throw cannot('--issuer is where --client-id gets a token: name both');
-  if (port !== undefined && client !== undefined) throw cannot('use either --serve-issuer or --client-id');
+  if (isServed && client !== undefined) throw cannot('use either --serve-issuer or --client-id');
+  if (tls && !isServed) throw cannot('--tls is for the issuer of --serve-issuer or --start');
 }
 
 export async function optionsOfFlags({ values, positionals }: Flags): Promise<ProbeOptions> {
@@ -106,6 +67,8 @@ export async function optionsOfFlags({ values, positionals }: Flags): Promise<Pr
     known: values.known === undefined ? undefined : readKnown(values.known),
     claims: values.claims === undefined ? undefined : readClaims(values.claims),
     intrusive: values.intrusive || undefined,
+    patient: values.patient || undefined,
+    stack: values.stack,
     tokens: Object.fromEntries(values.token.map(readTokenFile)),
   };
 }

@@ -1,18 +1,22 @@
-import { fstatSync, writeFileSync } from 'node:fs';
+import { fstatSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { type KeyServer, startServedIssuer } from '../issuer/served-issuer.ts';
-import { summaryOf } from '../run/harm.ts';
+import type { KeyServer } from '../issuer/served-issuer.ts';
 import type { ProbeOptions } from '../run/options.ts';
 import { plan, runProbe } from '../run/probe.ts';
-import { junitOf } from '../run/report.ts';
 import type { ProbeReport } from '../run/result.ts';
 import { discoverToken } from './fetch-token.ts';
-import { type Flags, optionsOfFlags, readFlags, usage } from './flags.ts';
+import { type Flags, optionsOfFlags, readFlags } from './flags.ts';
+import { serveIssuer, trusting } from './issuer.ts';
+import { type Started, startApi } from './start.ts';
+import { usage } from './usage.ts';
+import { checkFiles, writeReport } from './write.ts';
 
 // Here is the course of the command: flags, a token or an issuer, the run, the report.
 
 /** How long the API may take to trust the issuer. */
 const waitMs = 30_000;
+/** The same if it is started here: it may have to be compiled. */
+const startMs = 120_000;
 
 /** Tries an API. A mistake is one line, and exit status 2. */
 export async function runCommand(args: readonly string[]): Promise<void> {
@@ -26,32 +30,62 @@ export async function runCommand(args: readonly string[]): Promise<void> {
   }
 }
 
-async function runFlags({ values, positionals }: Flags): Promise<void> {
+async function runFlags(flags: Flags): Promise<void> {
+  const { values } = flags;
   if (values.help) return void process.stdout.write(usage);
-  const { 'serve-issuer': port, 'client-id': client, 'dry-run': isDry, 'fail-on': failOn } = values;
-  const options = await optionsOfFlags({ values, positionals });
+  const { 'serve-issuer': port = values.start && '0', 'client-id': client, 'dry-run': isDry } = values;
+  const options = await optionsOfFlags(flags);
   const token = port === undefined && client === undefined ? await readToken() : '';
   if (isDry) {
     const depth = port ? 'issuer' : token || client ? 'token' : 'nothing';
     return void process.stdout.write(`${plan(options, depth).join('\n')}\n`);
   }
-  // Otherwise the run would be for nothing.
-  if (values.junit !== undefined) writeTo(values.junit, '');
-  const credentials = client ? await tokenOfClient({ values, positionals }, options.headers) : token ? { token } : {};
-  const served = port === undefined ? undefined : await serveIssuer(port, { values, positionals });
+  checkFiles(values);
+  const credentials = client ? await tokenOfClient(flags, options.headers) : token ? { token } : {};
+  const served =
+    port === undefined ? undefined : await serveIssuer({ port, audience: audienceOf(flags), hasTls: values.tls });
   const interruption = new AbortController();
-  process.once('SIGINT', () => interruption.abort());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort());
   const whole = { ...options, ...credentials, issuer: served?.issuer, signal: interruption.signal };
+  let started: Started | undefined;
   try {
-    if (served) await waitFor(whole, served.server);
+    if (served) {
+      started = begin(values.start, served.settings);
+      await waitFor(whole, served.server, started);
+    }
     const report = await withProgress(whole, served?.server);
-    write(report, values);
-    const isFailed = report.failed.length > 0 || (failOn === 'should' && report.warnings.length > 0);
-    process.exitCode = isFailed ? 1 : report.isComplete ? 0 : 3;
+    writeReport(report, values);
+    process.exitCode = statusOf(report, values);
   } finally {
-    await served?.server.close();
+    await started?.stop();
+    await served?.close();
   }
 }
+
+function audienceOf({ values: { audience, openapi }, positionals: [url = openapi] }: Flags): string {
+  if (url === undefined) throw new TypeError('Cannot read flags: name a URL of the API');
+  return audience ?? new URL(url).origin;
+}
+
+function statusOf(
+  { failed, warnings, isComplete }: ProbeReport,
+  { 'write-known': known, 'fail-on': failOn }: Flags['values'],
+) {
+  const isFailed = failed.length > 0 || (failOn === 'should' && warnings.length > 0);
+  return isFailed && known === undefined ? 1 : isComplete ? 0 : 3;
+}
+
+/** Starts the API, or says what it must be set to. */
+function begin(command: string | undefined, settings: Settings): Started | undefined {
+  if (command !== undefined) return startApi(command, { ...settings, ...trusting(settings) });
+  const words = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  process.stderr.write(
+    `Issuer at ${settings.ISSUER}. Let the API trust it within ${waitMs / 1000} seconds, with these settings or the like:\n` +
+      `${words.join(' ')}\n`,
+  );
+  return undefined;
+}
+type Settings = Awaited<ReturnType<typeof serveIssuer>>['settings'];
 
 /** Reads standard input if it is a file or a pipe. More than a megabyte is no token, which has at most 8 KiB. */
 async function readToken(): Promise<string> {
@@ -72,29 +106,18 @@ async function readToken(): Promise<string> {
   return input.trim();
 }
 
-/** Starts an issuer, and says what the API must be set to. */
-async function serveIssuer(given: string, { values, positionals: [url = values.openapi ?? ''] }: Flags) {
-  const port = Number(given);
-  if (!(Number.isInteger(port) && port >= 0 && port <= 65_535))
-    throw new TypeError('Cannot read flags: --serve-issuer must be a port');
-  const audience = values.audience ?? new URL(url).origin;
-  const served = await startServedIssuer({ port, audience }).catch(() => {
-    throw new TypeError(`Cannot listen on port ${port}: it is taken. Choose another with --serve-issuer`);
-  });
-  const issuer = served.server.url;
-  process.stderr.write(
-    `Issuer at ${issuer}. Let the API trust it within ${waitMs / 1000} seconds, with these settings or the like:\n` +
-      `ISSUER=${issuer} AUDIENCE=${audience} JWKS_URI=${issuer}.well-known/jwks.json\n`,
-  );
-  return served;
-}
-
 /** Waits until the API accepts a token of the issuer: it may have to be started, or to fetch the keys again. */
-async function waitFor(options: ProbeOptions & { readonly signal: AbortSignal }, server: KeyServer): Promise<void> {
+async function waitFor(
+  options: ProbeOptions & { readonly signal: AbortSignal },
+  server: KeyServer,
+  started: Started | undefined,
+): Promise<void> {
   const { signal } = options;
-  for (const end = Date.now() + waitMs; Date.now() < end && !signal.aborted; ) {
+  for (const end = Date.now() + (started ? startMs : waitMs); Date.now() < end && !signal.aborted; ) {
     const { isComplete } = await runProbe({ ...options, only: ['control'], known: {} }, server);
     if (isComplete) return;
+    const how = started?.ended();
+    if (how !== undefined) throw new TypeError(`Cannot probe: the command of --start has ended ${how}`);
     await setTimeout(500, undefined, { signal }).catch(() => {});
   }
 }
@@ -119,20 +142,4 @@ async function withProgress(options: ProbeOptions, server: KeyServer | undefined
   const report = await runProbe({ ...options, onRow }, server);
   if (showProgress) process.stderr.write('\r\u001b[K');
   return report;
-}
-
-function writeTo(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch {
-    throw new TypeError('Cannot write the file that --junit names');
-  }
-}
-
-function write(report: ProbeReport, { json, junit }: Flags['values']): void {
-  if (junit !== undefined) writeTo(junit, junitOf(report));
-  const { rows, notTried, depth, isComplete } = report;
-  const summary = summaryOf(report);
-  if (json) process.stdout.write(`${JSON.stringify({ summary, depth, isComplete, notTried, rows }, undefined, 2)}\n`);
-  else process.stdout.write(report.render(process.stdout.isTTY && !process.env.NO_COLOR, process.stdout.columns));
 }

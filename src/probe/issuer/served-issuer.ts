@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { createTestIssuer } from 'protected-api/testing';
@@ -37,9 +38,15 @@ function respondAs(
   else response.write('{"keys":[', () => kind === 'cut off' && response.destroy());
 }
 
+/** The key and certificate of a server with TLS, as PEM. */
+interface Tls {
+  readonly key: string;
+  readonly cert: string;
+}
+
 /** Starts a key-set endpoint on loopback, by node:http, because Bun.serve cannot break a response off halfway. */
-export async function serveKeys(keys: readonly unknown[], atPort = 0) {
-  const server = createServer(({ url = '' }, response) => {
+export async function serveKeys(keys: readonly unknown[], atPort = 0, tls?: Tls) {
+  const respond = ({ url = '' }: IncomingMessage, response: ServerResponse) => {
     issuer.requests.push(url);
     const document = issuer.documents.get(url);
     if (document) return respondAs(response, document, issuer.keys);
@@ -47,7 +54,8 @@ export async function serveKeys(keys: readonly unknown[], atPort = 0) {
     issuer.fetches += 1;
     if (issuer.mode.kind === 'keys') issuer.served = issuer.keys;
     respondAs(response, issuer.mode, issuer.keys);
-  });
+  };
+  const server = tls ? createSecureServer(tls, respond) : createServer(respond);
   // Otherwise it closes idle connections after 5 seconds, perhaps just when the service uses one.
   server.keepAliveTimeout = 0;
   const close = () =>
@@ -60,7 +68,7 @@ export async function serveKeys(keys: readonly unknown[], atPort = 0) {
 
   const issuer = {
     /** The issuer identifier: the URL with its trailing slash. */
-    url: `http://127.0.0.1:${port}/`,
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}/`,
     keys,
     mode: { kind: 'keys' } as IssuerMode,
     /** Other documents by path: metadata, and key sets at URLs in metadata. */
@@ -125,12 +133,14 @@ export async function startServedIssuer({
   audience,
   port,
   kid = newKid(),
+  tls,
 }: {
   readonly audience: string;
   readonly port?: number;
   readonly kid?: string;
+  readonly tls?: Tls | undefined;
 }) {
-  const server = await serveKeys([], port);
+  const server = await serveKeys([], port, tls);
   const { url } = server;
   const metadata = JSON.stringify({
     issuer: url,
