@@ -13,6 +13,7 @@ import { audience, type Handler, type Planted, rightServer, scope } from './serv
 const particular: Readonly<Partial<Record<RequestRow, Partial<ProbeOptions>>>> = {
   'elsewhere-body': { targets: [{ url: `${audience}/messages`, scope, method: 'POST', body: 'a=b' }] },
   'path-within': { targets: [{ url: `${audience}/messages/secret`, scope }] },
+  'fetch-aged': { patient: true },
   'fetch-token-urls': { only: ['embedded-jku', 'fetch-token-urls'] },
   'metadata-present': { profile: 'mcp' },
   'no-token-mcp': { profile: 'mcp' },

@@ -1,8 +1,8 @@
 import { nodeStacks } from './node-stacks.ts';
 import type { Stack } from './topics.ts';
 
-// Here are the settings of stacks, by topic. A cell that begins with an asterisk was tried with a server; the others are
-// from the documentation of the stack.
+// Here are the settings of stacks, by topic. A cell that begins with an asterisk was tried; the others are from the
+// documentation of the stack.
 
 const python = /uvicorn|gunicorn|Werkzeug|WSGIServer|hypercorn/i;
 

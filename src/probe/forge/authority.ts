@@ -41,7 +41,7 @@ function certify({ name, key, by, serial, extensions }: Certified): string {
   return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
 }
 
-/** Returns the certificate of a new authority as PEM, and key and certificate of a server on 127.0.0.1 and localhost. */
+/** Returns the certificate of a new authority as PEM, and key and certificate of a server on this machine. */
 export function createAuthority() {
   const make = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   const by = { name: 'protected-api-probe', key: make() };

@@ -256,6 +256,7 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'fetch-malformed': fetching,
   'fetch-redirect': fetching,
   'fetch-huge': fetching,
+  'fetch-aged': fetching,
 };
 
 /** Right servers whose good responses have what a row is about. */
