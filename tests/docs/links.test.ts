@@ -40,7 +40,8 @@ test('no page lets npx fetch a package that gets a token, or runs a command of t
     for (const [index, block] of parts.entries()) {
       if (index % 2 === 0 || !block.startsWith('sh\n')) continue;
       const commands = block.replaceAll('\\\n', '').match(/^.*npx .*protected-api.*$/gm) ?? [];
-      for (const command of commands) if (/<|CLIENT_SECRET/.test(command)) expect(command, page).toContain('npx --no -- ');
+      for (const command of commands)
+        if (/<|CLIENT_SECRET/.test(command)) expect(command, page).toContain('npx --no -- ');
       if (/^ *npx protected-api (?:issuer|explain)/m.test(block)) expect(parts[index - 1], page).toContain('folder');
     }
   }
