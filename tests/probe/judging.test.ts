@@ -113,7 +113,7 @@ describe('a row that changes the keys', () => {
     expect(of('fetch-malformed')).toMatchObject({ verdict: 'warning', got: `500 ${notRecovered}` });
     expect(report.inconclusive).toEqual([]);
     expect(report.render(false, 1000)).toMatch(
-      /\nStops serving clients with a good token[^\n]*\nwarning +fetch-malformed /,
+      /\nStops serving clients with a good token[\s\S]*\nwarning +fetch-malformed /,
     );
   });
 
