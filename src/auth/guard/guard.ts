@@ -138,6 +138,8 @@ function whatToPass({ request, req, raw, node }: Readonly<Record<string, unknown
   if (isRequest(req)) return 'Pass event.req, not what holds it';
   if (isRequest(raw) || isRequest(Object(req).raw))
     return 'Pass c.req.raw, not what holds it, or use protected-api/hono';
-  if (Object(node).req !== undefined) return 'Pass toWebRequest(event)';
+  // Its toWebRequest(event) takes the body from the handler.
+  if (Object(node).req !== undefined)
+    return 'Pass { method: event.method, url: getRequestURL(event).href, headers: event.headers }';
   return 'For a Node.js request, use protected-api/node';
 }

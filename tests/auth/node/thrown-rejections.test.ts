@@ -113,7 +113,7 @@ describe('check() and requireToken() say what to pass instead of', () => {
     ['an event of SvelteKit', { request, url: new URL(request.url) }, 'event.request'],
     ['a context of Astro or Elysia', { request, url: new URL(request.url), headers: {} }, 'context.request'],
     ['an event of h3 2', { req: request, url: new URL(request.url), headers: request.headers }, 'event.req'],
-    ['an event of h3 1', { node: { req: incoming, res: {} }, method: 'GET', path: '/' }, 'toWebRequest(event)'],
+    ['an event of h3 1', { node: { req: incoming, res: {} }, method: 'GET', path: '/' }, 'getRequestURL(event).href'],
     ['a context of Hono', context, 'c.req.raw'],
     ['the request of a context of Hono', context.req, 'c.req.raw'],
     ['a request of Node.js', incoming, 'protected-api/node'],

@@ -22,6 +22,8 @@ export interface Framework {
   /** The heading of its section. */
   readonly name: string;
   readonly path: string;
+  /** A route that checks the token as the page does, and then reads the body. */
+  readonly posted: Files;
   /** Where the guard is, what a new application has besides, and files that show a trap. */
   readonly files: Files;
   readonly build: string;
@@ -40,12 +42,42 @@ const thrown = (text = '') => text.replace('return result;', 'throw result;');
 const nuxtRoute = ownFile('Nuxt and Nitro')['server/api/messages.get.ts'];
 const astroRoute = ownFile('Astro')['src/pages/api/messages.ts'];
 const routerRoute = ownFile('React Router')['app/routes/messages.ts'];
+const svelteRoute = ownFile('SvelteKit')['src/routes/messages/+server.ts'];
+
+/** Returns the route of the page as one for POST, which reads the body after the check, as its query says. */
+const posted = (route = '', reader: string) =>
+  `${route}${reader}`
+    .replace(
+      /return (Response\.json)?\(?\{ hello: .*\}\)?;/,
+      (_, json = '') => `return ${json}(await read(${json ? 'request' : 'event'}));`,
+    )
+    .replace(/(?<=export const )GET/, 'POST')
+    .replace('function loader', 'function action');
+const ofRequests = `
+async function read(request) {
+  const kind = new URL(request.url).searchParams.get('kind');
+  if (kind === 'json') return request.json();
+  if (kind === 'form') return Object.fromEntries(await request.formData());
+  let length = 0;
+  for await (const chunk of request.body) length += chunk.length;
+  return { length };
+}`;
+const ofEvents = `
+async function read(event) {
+  const { kind } = getQuery(event);
+  if (kind === 'json') return readBody(event);
+  if (kind === 'form') return Object.fromEntries(await readFormData(event));
+  let length = 0;
+  for await (const chunk of getRequestWebStream(event)) length += chunk.length;
+  return { length };
+}`;
 const [, headersLine = ''] = /`(export const headers = .*;)`/.exec(page) ?? [];
 
 export const frameworks: readonly Framework[] = [
   {
     name: 'Nuxt and Nitro',
     path: '/api/messages',
+    posted: { 'server/api/posted.post.ts': posted(nuxtRoute, ofEvents) },
     files: {
       'server/utils/guard.ts': guard,
       'app/app.vue': '<template><p>ok</p></template>',
@@ -60,7 +92,7 @@ export const frameworks: readonly Framework[] = [
       'server/api/prerendered.get.ts': "export default defineEventHandler(() => 'of the build');",
       'server/middleware/auth.ts': `export default defineEventHandler(async (event) => {
         if (import.meta.prerender || !/ruled|varied|prerendered/.test(event.path)) return;
-        const result = await useGuard().check(toWebRequest(event));
+        const result = await useGuard().check({ method: event.method, url: getRequestURL(event).href, headers: event.headers });
         if (result instanceof Response) return result;
         event.context.sub = result.claims.sub;
       });`,
@@ -81,12 +113,13 @@ export const frameworks: readonly Framework[] = [
   {
     name: 'SvelteKit',
     path: '/messages',
+    posted: { 'src/routes/posted/+server.ts': posted(svelteRoute, ofRequests) },
     files: {
       'src/guard.server.ts': guard,
       'src/app.html': '<!doctype html><html><head>%sveltekit.head%</head><body>%sveltekit.body%</body></html>',
       'vite.config.js': `import adapter from '@sveltejs/adapter-node';
         import { sveltekit } from '@sveltejs/kit/vite';
-        export default { plugins: [sveltekit({ adapter: adapter(), experimental: { remoteFunctions: true } })] };`,
+        export default { plugins: [sveltekit({ adapter: adapter(), csrf: { trustedOrigins: ['*'] }, experimental: { remoteFunctions: true } })] };`,
       'src/hooks.server.ts': `import { useGuard } from './guard.server.ts';
         export const handle = async ({ event, resolve }) => {
           const result = event.url.pathname.startsWith('/api/') && await useGuard().check(event.request);
@@ -122,6 +155,7 @@ export const frameworks: readonly Framework[] = [
   {
     name: 'Astro',
     path: '/api/messages',
+    posted: { 'src/pages/api/posted.ts': posted(astroRoute, ofRequests) },
     files: {
       'src/guard.ts': guard,
       'src/pages/index.astro': '<p>ok</p>',
@@ -149,13 +183,14 @@ export const frameworks: readonly Framework[] = [
   {
     name: 'React Router',
     path: '/messages',
+    posted: { 'app/routes/posted.ts': posted(routerRoute, ofRequests) },
     files: {
       'app/guard.server.ts': guard,
       'app/root.tsx': `import { Outlet } from 'react-router';
         export default () => <html lang="en"><body><Outlet /></body></html>;`,
       'app/routes.ts': `import { route } from '@react-router/dev/routes';
         export default [
-          ...['messages', 'page', 'lost'].map((name) => route(name, \`routes/\${name}.ts\`)),
+          ...['messages', 'posted', 'page', 'lost'].map((name) => route(name, \`routes/\${name}.ts\`)),
           ...['by-loader', 'by-middleware'].map((name) =>
             route(name, \`routes/\${name}.ts\`, [route('users', 'routes/users.ts', { id: \`\${name}-users\` })]),
           ),
