@@ -12,6 +12,7 @@ for (const name of ['workers', 'hono-workers'])
   serverRows(`examples/${name}.ts`, (environment) => runWorker(join(root, `examples/${name}.ts`), environment));
 
 const next = join(root, 'examples/next');
+const bun = [process.execPath, '--preload', join(root, 'tests/support/next-server.ts')];
 // Next.js calls the proxy, then the exported function of the method, GET for HEAD too, as the routes of Bun.serve do.
 serverRows('examples/next', (environment) => {
   const script = `
@@ -20,13 +21,12 @@ serverRows('examples/next', (environment) => {
     const route = async (request) => (await proxy(request)) ?? GET(request);
     const routes = { '/messages': { GET: route, HEAD: route }, '/health': new Response('ok') };
     Bun.serve({ hostname: '127.0.0.1', port: process.env.PORT, routes });`;
-  return run([process.execPath, '-e', script], environment);
+  return run([...bun, '-e', script], environment);
 });
 
 test.each(['proxy.ts', 'app/messages/route.ts'])(
   'examples/next/%s can be built ahead of time, without settings',
-  async (file) =>
-    expect(await runToEnd([process.execPath, join(next, file)])).toEqual({ status: 0, stdout: '', stderr: '' }),
+  async (file) => expect(await runToEnd([...bun, join(next, file)])).toEqual({ status: 0, stdout: '', stderr: '' }),
 );
 
 test.each([...new Bun.Glob('examples/**/*.ts').scanSync(root)])('%s says how to start it', async (file) => {

@@ -9,10 +9,13 @@ async function stepsOf(page: string) {
   const [, ...steps] = (await readText(`docs/start/${page}.md`)).split(/^## \d\. /m);
   return steps.map((step) => ({
     text: step,
-    files: Array.from(step.matchAll(/`([\w./]+)`[^`]*\n\n```\w+\n(.*?)^```$/gms), ([, file = '', text = '']) => ({
-      file,
-      text,
-    })),
+    files: Array.from(
+      step.matchAll(/`([\w./]+)`[^`]*\n\n```\w+(?: nightly)?\n(.*?)^```$/gms),
+      ([, file = '', text = '']) => ({
+        file,
+        text,
+      }),
+    ),
     blocks: Array.from(step.matchAll(/^```\w+(?: \[([^\]]+)\])?\n(.*?)^```$/gms), ([, tab, text = '']) => ({
       tab,
       text,
