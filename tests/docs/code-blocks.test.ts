@@ -94,6 +94,7 @@ const rows: readonly Row[] = [
   ['start/nestjs#Which routes are guarded', 'GET /news/drafts', ofAdmin, 200, 'for ada'],
   ['start/full-stack#h3', 'GET /messages', reports, 200, 'ada'],
   ['start/full-stack#h3', 'GET /messages', {}, 403, 'scope="read:messages"'],
+  ['start/full-stack#h3', 'GET /messages', undefined, 401, '{"error":"missing_token"'],
   ['start/graphql#tRPC', 'GET /trpc/health', undefined, 200, 'ok'],
   ['start/graphql#tRPC', 'GET /trpc/messages', reports, 200, '"hello":"ada"'],
   // With one content type.
@@ -224,6 +225,11 @@ const rows: readonly Row[] = [
   ['guides/optional-tokens', 'GET /', { sub: 'ada' }, 200, 'for ada'],
   ['guides/optional-tokens 2', 'GET /news', undefined, 200, 'for everyone'],
   ['guides/optional-tokens 2', 'GET /drafts', undefined, 401, 'scope="write:news"'],
+  ...['express', 'fastify', 'hono', 'koa', 'fetch', 'nextjs', 'workers', 'full-stack'].flatMap((page): Row[] => [
+    [`start/${page}#Optional tokens`, 'GET /news', undefined, 200, 'for everyone'],
+    [`start/${page}#Optional tokens`, 'GET /news', { sub: 'ada' }, 200, 'for ada'],
+    [`start/${page}#Optional tokens`, 'GET /news', undefined, 401, 'invalid_token', ofGarbage],
+  ]),
   ['guides/step-up', 'POST /payments', { acr: 'phr' }, 200, ''],
   ['guides/step-up', 'POST /payments', { acr: 'phr', auth_time: 1 }, 401, 'acr_values="phr phrh", max_age="300"'],
   ['guides/several-issuers#A list', 'GET /', {}, 200, url],
