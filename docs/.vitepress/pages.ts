@@ -35,7 +35,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
   ),
   'Your server': inFolder(
     'guides',
-    'errors browsers testing probe observability openapi websockets mcp forward-auth key-cache',
+    'errors browsers paths testing probe observability openapi websockets mcp forward-auth key-cache',
   ),
   'Look up': ['quick-reference', 'settings', 'standards', 'comparison', 'security', 'operations', 'upgrade'],
   Migration: ['migration/index', ...linksOf('migration')],

@@ -230,6 +230,7 @@ const rows: readonly Row[] = [
     [`start/${page}#Optional tokens`, 'GET /news', { sub: 'ada' }, 200, 'for ada'],
     [`start/${page}#Optional tokens`, 'GET /news', undefined, 401, 'invalid_token', ofGarbage],
   ]),
+  ['guides/paths', 'GET /admin/x.txt', undefined, 401, 'Bearer'],
   ['guides/step-up', 'POST /payments', { acr: 'phr' }, 200, ''],
   ['guides/step-up', 'POST /payments', { acr: 'phr', auth_time: 1 }, 401, 'acr_values="phr phrh", max_age="300"'],
   ['guides/several-issuers#A list', 'GET /', {}, 200, url],

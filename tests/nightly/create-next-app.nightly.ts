@@ -9,8 +9,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { firstBlock } from './frameworks/applications.ts';
 
 /*
- * Applications that create-next-app makes with its default answers, with the route of docs/start/nextjs.md and the files
- * of examples/next: built without settings, and started as their users do. Its fonts come from the network.
+ * Applications that create-next-app makes with its default answers, with the route of docs/start/nextjs.md and the
+ * files of examples/next: built without settings, and started as their users do. Its fonts come from the network.
  */
 
 const PATH = `${dirname(nodePath(newestNode))}:${process.env.PATH}`;
