@@ -37,8 +37,6 @@ const endpoints = {
   authorization: '/oauth/authorize',
 } as const;
 
-const kid = 'development';
-
 /**
  * Returns an authorization server for the development of an application, with the client-credentials grant and DPoP.
  * Keys and secrets are in memory only. NOT for production: it has no rate limit, no revocation and no key rotation.
@@ -54,14 +52,15 @@ const kid = 'development';
 export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): DevelopmentIssuer {
   const { issuer, audience, hosts } = readIssuerOptions(options);
   const { secrets = { signer: createSigner('RS256'), clients: new Map<string, string>() } } = options;
+  const { signer } = secrets;
   const given = () => (typeof options.clients === 'function' ? options.clients() : options.clients);
   const clients = () => completeClients(given(), secrets);
   if (typeof options.clients !== 'function') clients();
 
   const base = issuer.replace(/\/$/, '');
   const url = base + endpoints.token;
-  const respondToken = createTokenEndpoint({ issuer, url, audience, clients, signer: secrets.signer, kid });
-  const keys = [{ ...secrets.signer.jwk, kid, use: 'sig', alg: 'RS256' }];
+  const respondToken = createTokenEndpoint({ issuer, url, audience, clients, signer });
+  const keys = [{ ...signer.jwk, kid: signer.kid, use: 'sig', alg: 'RS256' }];
   const describe = () => ({
     issuer,
     // The clients of the MCP SDK require one to be named, whatever grant they use.

@@ -1,5 +1,6 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { base64url } from 'jose';
+import type { Members } from '../values/json.ts';
 
 /** How long issued tokens are valid. */
 export const lifetimeSeconds = 3600;
@@ -10,6 +11,8 @@ export const nowSeconds = () => Math.floor(Date.now() / 1000);
 /** A private key in memory, and its public half as a JWK. */
 export interface Signer {
   readonly jwk: Readonly<Record<string, unknown>>;
+  /** The thumbprint of the key, so that no other key has its name: an API that has cached one would reject the other. */
+  readonly kid: string;
   /** Returns a JWT that is signed regardless of its header. Undefined members are left out. */
   sign(header: object, claims: object): string;
 }
@@ -23,8 +26,10 @@ export const createKey = (algorithm: 'RS256' | 'ES256'): KeyObject =>
 /** Returns a key pair for this algorithm, by default a new one. */
 export function createSigner(algorithm: 'RS256' | 'ES256', key = createKey(algorithm)): Signer {
   const encode = (part: object) => base64url.encode(JSON.stringify(part));
+  const jwk: Members = { ...createPublicKey(key).export({ format: 'jwk' }) };
   return {
-    jwk: { ...createPublicKey(key).export({ format: 'jwk' }) },
+    jwk,
+    kid: thumbprintOf(jwk),
     sign(header, claims) {
       const input = `${encode({ alg: algorithm, ...header })}.${encode(claims)}`;
       // An EC signature is both numbers side by side, without ASN.1 (RFC 7518 §3.4).
@@ -33,3 +38,7 @@ export function createSigner(algorithm: 'RS256' | 'ES256', key = createKey(algor
     },
   };
 }
+
+/** RFC 7638 §3. JSON.stringify leaves out members that a key of this type does not have, and the names are in order. */
+const thumbprintOf = ({ crv, e, kty, n, x, y }: Members) =>
+  createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url');

@@ -38,7 +38,7 @@ export interface TestIssuerOptions {
    * to none.
    */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
-  /** The RSA key that signs tokens, as a private JWK, whose `kid` defaults to `test`. Defaults to a new key. */
+  /** The RSA key that signs tokens, as a private JWK, whose `kid` defaults to its thumbprint. Defaults to a new key. */
   readonly key?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -82,9 +82,10 @@ const optionRules = {
  */
 export async function createTestIssuer(given: TestIssuerOptions = {}): Promise<TestIssuer> {
   const checked = checkMembers('Cannot create an issuer for tests', optionRules, given);
-  const { issuer, audience, claims: common, key = { kid: 'test', privateKey: createKey('RS256') } } = checked;
-  const { kid, privateKey } = key;
+  const { issuer, audience, claims: common, key = { kid: undefined, privateKey: createKey('RS256') } } = checked;
+  const { privateKey } = key;
   const signer = createSigner('RS256', privateKey);
+  const { kid = signer.kid } = key;
   const prover = createSigner('ES256');
   const jkt = await calculateJwkThumbprint({ ...prover.jwk });
 
@@ -109,7 +110,7 @@ export async function createTestIssuer(given: TestIssuerOptions = {}): Promise<T
 }
 
 function readKey(jwk: unknown) {
-  const { kid = 'test' }: Members = Object(jwk);
+  const { kid }: Members = Object(jwk);
   const privateKey = ifPossible(() => createPrivateKey({ key: { ...Object(jwk) }, format: 'jwk' }));
   return privateKey?.asymmetricKeyType === 'rsa' ? { kid, privateKey } : undefined;
 }

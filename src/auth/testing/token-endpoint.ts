@@ -24,11 +24,10 @@ export interface TokenEndpointOptions {
   /** Called for each request. */
   readonly clients: () => readonly Client[];
   readonly signer: Signer;
-  readonly kid: string;
 }
 
 /** Returns the token endpoint of an authorization server, as a function of POST requests. */
-export function createTokenEndpoint({ issuer, url, audience, clients, signer, kid }: TokenEndpointOptions) {
+export function createTokenEndpoint({ issuer, url, audience, clients, signer }: TokenEndpointOptions) {
   async function grant(request: Request) {
     const tokenRequest = await readTokenRequest(request);
     const { parameters } = tokenRequest;
@@ -53,7 +52,7 @@ export function createTokenEndpoint({ issuer, url, audience, clients, signer, ki
       ...(jkt && { cnf: { jkt } }),
     };
     return {
-      access_token: signer.sign({ typ: 'at+jwt', kid }, claims),
+      access_token: signer.sign({ typ: 'at+jwt', kid: signer.kid }, claims),
       token_type: jkt ? 'DPoP' : 'Bearer',
       expires_in: lifetimeSeconds,
       // A client assumes the scopes that it requested, unless the response says others (RFC 6749 §5.1).

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
+import {
+  calculateJwkThumbprint,
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  decodeProtectedHeader,
+  jwtVerify,
+} from 'jose';
 import * as openid from 'openid-client';
 import { createGuard } from 'protected-api';
 import { createDevelopmentIssuer, type DevelopmentIssuerOptions } from 'protected-api/testing';
@@ -313,4 +320,70 @@ describe('refuseHost() of a development issuer', () => {
       const headers = host === undefined ? {} : { host };
       expect(refuseHost(new Request(url, { headers }))?.status).toBe(status);
     });
+});
+
+/** Libraries that cache the keys of an issuer, and whether they accept its token. */
+const libraries: Readonly<
+  Record<string, (fetch: (url: string) => Promise<Response>) => (token: string) => Promise<boolean>>
+> = {
+  'a guard': (fetch) => {
+    const guard = createGuard({ issuer: good.issuer, audience: AUDIENCE, fetch });
+    return async (token) => 'claims' in (await guard.check(new Request(AUDIENCE, { headers: bearer(token) })));
+  },
+  jose: (fetch) => {
+    const options = { [customFetch]: fetch, cooldownDuration: 0 };
+    const keys = createRemoteJWKSet(new URL(`${good.issuer}.well-known/jwks.json`), options);
+    return (token) =>
+      jwtVerify(token, keys).then(
+        () => true,
+        () => false,
+      );
+  },
+};
+
+test.each(Object.entries(libraries))(
+  'a restart beside an API with %s is noticed by the next token',
+  async (_, create) => {
+    let server = createDevelopmentIssuer(good);
+    const accepts = create((url) => server.fetch(new Request(url)));
+    const tokenOf = async () => {
+      const sent = { method: 'POST', body: new URLSearchParams({ ...request }) };
+      const { access_token } = (await (await server.fetch(new Request(tokenEndpoint, sent))).json()) as {
+        access_token: string;
+      };
+      return access_token;
+    };
+    const old = await tokenOf();
+    expect([await accepts(old), decodeProtectedHeader(old).kid]).toEqual([true, await kidOf(server)]);
+    // With other scopes, as `--client` has them.
+    server = createDevelopmentIssuer({ ...good, clients: [{ id: 'reader', secret: SECRET, scope: 'other' }] });
+    const fresh = await tokenOf();
+    expect([await accepts(fresh), await accepts(old)]).toEqual([true, false]);
+    expect(decodeProtectedHeader(fresh).kid).not.toBe(decodeProtectedHeader(old).kid);
+    // A reload that keeps the secrets keeps the tokens.
+    server = createDevelopmentIssuer({ ...good, secrets: server.secrets });
+    expect([await accepts(fresh), decodeProtectedHeader(await tokenOf()).kid]).toEqual([true, await kidOf(server)]);
+  },
+);
+
+const kidOf = ({ options }: typeof issuer) => calculateJwkThumbprint({ ...options.keys.keys[0] });
+
+test('a guard notices the next token of an issuer of others that replaces its key under one name', async () => {
+  const issuers = [createDevelopmentIssuer(good), createDevelopmentIssuer(good)];
+  let at = 0;
+  const fetch = async () => {
+    const [key] = issuers[at]?.options.keys.keys ?? [];
+    return Response.json({ keys: [{ ...key, kid: 'key-1' }] });
+  };
+  const guard = createGuard({ issuer: good.issuer, audience: AUDIENCE, fetch });
+  const now = Math.floor(Date.now() / 1000);
+  const reasons: unknown[] = [];
+  for (const signedBy of [0, 1, 1, 0]) {
+    const claims = { iss: good.issuer, aud: AUDIENCE, iat: now, exp: now + 300, jti: String(reasons.length) };
+    const token = issuers[signedBy]?.secrets.signer.sign({ kid: 'key-1' }, claims) ?? '';
+    at = Math.max(at, signedBy);
+    const result = await guard.check(new Request(AUDIENCE, { headers: bearer(token) }));
+    reasons.push(result instanceof Response ? result.status : 200);
+  }
+  expect(reasons).toEqual([200, 200, 200, 401]);
 });

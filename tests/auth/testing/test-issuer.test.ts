@@ -1,6 +1,6 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
-import { decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
+import { calculateJwkThumbprint, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import { createGuard, type GuardOptions } from 'protected-api';
 import { createTestIssuer } from 'protected-api/testing';
 import { formatRejection } from '../../../src/errors.ts';
@@ -43,6 +43,24 @@ describe('createTestIssuer()', () => {
     test(`token() ${name}: ${code}`, async () => {
       expect(await codeFor(bearer(await issuer.token(...token)), options)).toBe(code);
     });
+
+  test('names its key by its thumbprint, so that no two issuers use one name', async () => {
+    const others = [await createTestIssuer(), await createTestIssuer({ key: { ...issuer.key, kid: undefined } })];
+    const kids = [issuer, ...others].map(({ key: { kid } }) => kid);
+    expect(kids).toEqual(await Promise.all([issuer, ...others].map(({ key }) => calculateJwkThumbprint({ ...key }))));
+    expect(new Set(kids).size).toBe(2);
+    // One after the other, behind one guard that fetches.
+    let published: object = issuer.options.keys;
+    const { issuer: iss, audience } = issuer.options;
+    const guard = createGuard({ issuer: iss, audience, fetch: async () => Response.json(published) });
+    const check = async (token: string) => {
+      const result = await guard.check(new Request(publicUrl, { headers: bearer(token) }));
+      return result instanceof Response ? result.status : 200;
+    };
+    expect(await check(await issuer.token())).toBe(200);
+    published = others[0]?.options.keys ?? {};
+    expect(await check((await others[0]?.token()) ?? '')).toBe(200);
+  });
 
   test('token() contains the given claims and header', async () => {
     const token = await issuer.token({ sub: 'ada', scope: 'read:messages' }, { header: { typ: 'JWT' } });
