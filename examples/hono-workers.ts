@@ -1,4 +1,4 @@
-import { env } from 'cloudflare:workers';
+import { env, waitUntil } from 'cloudflare:workers';
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { createGuard, optionsFromEnvironment } from 'protected-api';
@@ -6,8 +6,8 @@ import { authOf, requireToken } from 'protected-api/hono';
 
 // Hono on Cloudflare Workers, with the variables ISSUER and AUDIENCE in wrangler.toml. Start it with:
 // npx wrangler dev hono-workers.ts
-// Workers stop background work when a request ends, so this is how long a withdrawn key stays trusted.
-const guard = createGuard({ ...optionsFromEnvironment(env), jwksMaxStaleSeconds: 3600 });
+// Workers stop background work when a request ends, but not what they are told to wait for.
+const guard = createGuard({ ...optionsFromEnvironment(env), waitUntil });
 
 const app = new Hono()
   // Before the guard, so that cross-origin pages can read why a request was rejected.

@@ -1,10 +1,10 @@
-import { env } from 'cloudflare:workers';
+import { env, waitUntil } from 'cloudflare:workers';
 import { createGuard, optionsFromEnvironment } from 'protected-api';
 
 // A Cloudflare Worker, with the variables ISSUER and AUDIENCE in wrangler.toml. Start it with:
 // npx wrangler dev workers.ts
-// Workers stop background work when a request ends, so this is how long a withdrawn key stays trusted.
-const guard = createGuard({ ...optionsFromEnvironment(env), jwksMaxStaleSeconds: 3600 });
+// Workers stop background work when a request ends, but not what they are told to wait for.
+const guard = createGuard({ ...optionsFromEnvironment(env), waitUntil });
 
 // biome-ignore lint/style/noDefaultExport: this is how a Worker is written.
 export default {

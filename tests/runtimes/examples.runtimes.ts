@@ -50,7 +50,8 @@ for (const [title, command] of honoRuntimes)
   describe(`Hono under ${title}, with the tarball`, () => {
     const folder = installedPackage(packages.get('hono-workers'));
     serverRows('examples/hono-workers.ts', async (environment) => {
-      const ofProcess = (text: string) => text.replace(/import.*"cloudflare:workers";/, 'const { env } = process;');
+      const ofProcess = (text: string) =>
+        text.replace(/import.*"cloudflare:workers";/, 'const { env } = process, waitUntil = () => {};');
       const file = await compiled(join(examples, 'hono-workers.ts'), folder(), ofProcess);
       // Deno finds packages by its working directory.
       const inFolder = ['sh', '-c', 'cd "$0" && exec "$@"', folder(), ...command(environment.PORT ?? ''), file];

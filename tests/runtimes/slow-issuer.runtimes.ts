@@ -51,3 +51,55 @@ describe.each([
     });
   },
 );
+
+type Mode = 'slow' | 'hanging' | 'down';
+
+/** Returns the statuses of a token whose key was withdrawn, when the keys are older than their maximum age. */
+async function statusesOfWithdrawn(mode: Mode, outlives: boolean, turns: number) {
+  let respond = async (): Promise<Response> => Response.json({ keys: signingKeys() });
+  await using issuer = serve(() => respond());
+  const options = {
+    jwksMaxAgeSeconds: 1,
+    jwksCooldownSeconds: 1,
+    jwksTimeoutSeconds: 1,
+    jwksMaxStaleSeconds: 86_400,
+    outlives,
+  };
+  const settings = { ISSUER: issuer.url.href, AUDIENCE, OPTIONS: JSON.stringify(options) };
+  const worker = await workerForm(() => join(folder(), 'worker.mjs')).start(settings);
+  const headers = bearer(mintToken(issuer.url.href));
+  const ask = async () => (await worker.fetch('/api/private', { headers })).status;
+  const before = await ask();
+  const withdrawn = { keys: [publish(rsaKey('new'), 'new')] };
+  respond = {
+    slow: async () => {
+      await Bun.sleep(700);
+      return Response.json(withdrawn);
+    },
+    hanging: () => new Promise<Response>(() => {}),
+    down: async () => new Response(null, { status: 500 }),
+  }[mode];
+  const statuses = [before];
+  for (let turn = 0; turn < turns; turn += 1) {
+    // Past the maximum age, and past the time limit of a fetch.
+    await Bun.sleep(1100);
+    statuses.push(await ask());
+  }
+  await worker.close();
+  return statuses;
+}
+
+describe.each([
+  ['with waitUntil', true],
+  ['without waitUntil', false],
+])('a Worker %s whose keys were withdrawn a second ago', (_, outlives) => {
+  test.concurrent('rejects their token from the second request on, although the issuer takes 0.7 seconds', async () => {
+    const [before, , ...later] = await statusesOfWithdrawn('slow', outlives, 4);
+    expect([before, ...later]).toEqual([200, 401, 401, 401]);
+  });
+
+  test.concurrent.each<[mode: Mode]>([['hanging'], ['down']])(
+    'goes on with the keys that it holds while the issuer is %s',
+    async (mode) => expect(new Set(await statusesOfWithdrawn(mode, outlives, 4))).toEqual(new Set([200])),
+  );
+});

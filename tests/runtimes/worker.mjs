@@ -1,11 +1,11 @@
 // A Cloudflare Worker of somebody else. It is bundled with the installed package and runs in workerd, without nodejs_compat.
-import { DurableObject, env, WorkerEntrypoint } from 'cloudflare:workers';
+import { DurableObject, env, WorkerEntrypoint, waitUntil } from 'cloudflare:workers';
 import { createGuard } from 'protected-api';
 import { formatRejection } from './errors.mjs';
 
 const { ISSUER: listed, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, OPTIONS: options = '{}' } = env;
 // Here, Workers allow neither a timer nor a random number nor a fetch.
-const { revocations, isLookedUp, ...given } = JSON.parse(options);
+const { revocations, isLookedUp, outlives, ...given } = JSON.parse(options);
 const lookUp = async (iss) =>
   (await fetch(listed)).ok && iss === listed ? { issuer: iss, jwksAllowPrivate: true } : undefined;
 const issuer = isLookedUp ? lookUp : listed;
@@ -14,7 +14,16 @@ const isRevoked = {
   SERVICE: ({ sid }) => env.SERVICE.isRevoked(sid),
   OBJECTS: ({ sid }) => env.OBJECTS.get(env.OBJECTS.idFromName('all')).isRevoked(sid),
 }[revocations];
-const guard = createGuard({ issuer, audience, publicUrl, dpop, formatRejection, isRevoked, ...given });
+const guard = createGuard({
+  issuer,
+  audience,
+  publicUrl,
+  dpop,
+  formatRejection,
+  isRevoked,
+  ...(outlives && { waitUntil }),
+  ...given,
+});
 const scoped = { scope: 'read:messages' };
 const routes = { '/livez': undefined, '/api/public': undefined, '/api/private': {}, '/api/private-scoped': scoped };
 
