@@ -28,7 +28,8 @@ COPY --from=build /build/dist/protected-api /build/dist/THIRD-PARTY-NOTICES /
 WORKDIR /
 # Numeric, so that Kubernetes can verify that it is not root. The program needs no writable files.
 USER 65532:65532
-ENV HOST=0.0.0.0 NODE_ENV=production
+# By default, Bun keeps the address of a name for 30 seconds, so it would find a store or an issuer that moved too late.
+ENV HOST=0.0.0.0 NODE_ENV=production BUN_CONFIG_DNS_TIME_TO_LIVE_SECONDS=1
 EXPOSE 3010
 # The image has no shell, so the executable checks its own running instance.
 # The first check comes after one interval. A check takes 25 ms of a core.

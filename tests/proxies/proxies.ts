@@ -8,9 +8,15 @@ const PATH = `${process.env.PATH}:/usr/sbin`;
 
 const deployed = (file: string) => Bun.file(join(import.meta.dir, '../../deploy', file)).text();
 
-/** Starts HAProxy as deploy/ configures it, with more lines for its defaults, and more rules. */
-export async function startHaproxy(FRONTEND: string, servers: readonly [string, string], defaults = '', rules = '') {
-  const text = (await deployed('haproxy/haproxy.cfg'))
+/** Starts HAProxy as deploy/ configures it, with more lines for its defaults, more rules, and other changes. */
+export async function startHaproxy(
+  FRONTEND: string,
+  servers: readonly [string, string],
+  defaults = '',
+  rules = '',
+  change = (text: string) => text,
+) {
+  const text = change(await deployed('haproxy/haproxy.cfg'))
     .replace('defaults\n', `defaults\n${defaults}`)
     .replace('  default_backend', `  ${rules}\n  default_backend`);
   const [SERVER_1, SERVER_2] = servers;
