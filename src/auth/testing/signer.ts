@@ -11,7 +11,7 @@ export const nowSeconds = () => Math.floor(Date.now() / 1000);
 /** A private key in memory, and its public half as a JWK. */
 export interface Signer {
   readonly jwk: Readonly<Record<string, unknown>>;
-  /** The thumbprint of the key, so that no other key has its name: an API that has cached one would reject the other. */
+  /** The thumbprint of the key: an API that has cached another key of the same name would reject its tokens. */
   readonly kid: string;
   /** Returns a JWT that is signed regardless of its header. Undefined members are left out. */
   sign(header: object, claims: object): string;

@@ -1,0 +1,60 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { RedisClient as BunClient } from 'bun';
+import IORedis from 'ioredis';
+import { redisReplayStore } from 'protected-api/redis';
+import { createClient } from 'redis';
+import { until } from '../support/child-process.ts';
+import { startRedis } from '../support/redis-server.ts';
+
+const server = await startRedis();
+afterAll(() => server.kill());
+
+/** Clients as their pages create them: each reconnects, and waits for a connection for ever. */
+const clients = {
+  async 'node-redis'() {
+    const client = createClient({ url: server.url });
+    client.on('error', () => {});
+    await client.connect();
+    return { client, close: () => client.destroy() };
+  },
+  async ioredis() {
+    const client = new IORedis(server.url);
+    client.on('error', () => {});
+    return { client, close: () => client.disconnect() };
+  },
+  async Bun() {
+    const client = new BunClient(server.url);
+    return { client, close: () => client.close() };
+  },
+};
+
+describe.each(Object.entries(clients))('redisReplayStore() with %s', (name, connect) => {
+  test('accepts each proof once, also from another process, and says so while Redis hangs and after it lost its data', async () => {
+    const [first, second] = [await connect(), await connect()];
+    const stores = [redisReplayStore(first.client), redisReplayStore(second.client)];
+    const use = async (key: string, at = 0, issuedAtMs = Date.now() + 1000) => {
+      const { signal } = new AbortController();
+      const used = stores[at]?.markUsed(`${name} ${key}`, 90_000, issuedAtMs, { signal });
+      return used?.then(String, (error: Error & { code: string }) => error.code);
+    };
+    const uses = await Promise.all(Array.from({ length: 200 }, (_, index) => use('a', index % 2)));
+    expect(uses.filter((outcome) => outcome === 'true')).toHaveLength(1);
+    expect(uses.filter((outcome) => outcome === 'false')).toHaveLength(199);
+
+    server.signal('SIGSTOP');
+    const before = performance.now();
+    expect(await use('hanging')).toBe('timeout');
+    expect(performance.now() - before).toBeLessThan(10_000);
+    server.signal('SIGCONT');
+    await until(async () => (await use('a')) === 'false', 'the same data');
+
+    const old = Date.now();
+    await server.kill();
+    expect(await use('down')).not.toBe('true');
+    await server.start();
+    await until(async () => (await use(crypto.randomUUID())) === 'true', 'new proofs');
+    expect(await use('a', 0, old - 1)).toBe('forgotten');
+    first.close();
+    second.close();
+  });
+});
