@@ -126,15 +126,12 @@ test.each(issuers)('explainToken() suggests options, and settings, that accept a
     expect(lines.filter((line) => [`${name}=${value}`, `${name}='${value}'`].includes(line))).toHaveLength(1);
   const lastFolder = suggestion?.page?.replace(/.*\//, '') ?? issuer.slug;
   expect(lastFolder).toBe(issuer.slug);
-  expect(suggestion?.settings).not.toContainValue(expect.stringContaining('{'));
+  expect(suggestion?.settings).not.toContainValue(expect.stringMatching(/\{\w+\}/));
   const fetch = fetchFor(issuer, token);
   const { JWKS_URI = '' } = withKeysElsewhere.includes(issuer.slug) ? issuer.settings : {};
   const suggested = { ...(suggestion?.options as GuardOptions), ...(JWKS_URI && { jwksUri: JWKS_URI }) };
-  // Where the audience is the client, a scope is suggested too, because ID tokens have none.
   for (const options of [suggested, optionsFromEnvironment({ ...suggestion?.settings, JWKS_URI })])
-    expect((await explainToken(text, { ...options, fetch })).status).toBe(
-      options.requireScope && token.withoutScope ? 403 : 200,
-    );
+    expect((await explainToken(text, { ...options, fetch })).status).toBe(200);
 });
 
 test('`bun run docs` has written the facts of each page as it would now', async () => {

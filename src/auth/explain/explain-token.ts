@@ -11,12 +11,14 @@ import { type ClaimRules, readClaims } from '../token/claims.ts';
 import type { CheckedOptions, Claims, GuardOptions, GuardRequest, Requirements } from '../types.ts';
 import { isJsonObject, isText, type Members } from '../values/json.ts';
 import { describeChecks } from './checks/checks.ts';
-import { adviceFor, type Check, doubtKind, show } from './checks/explained.ts';
+import { adviceFor, type Check, changeFor, doubtKind, type Explained, show } from './checks/explained.ts';
 import { isBoundBy } from './checks/requirement-checks.ts';
 import { keyFaultOf, observe, type Seen, selectIssuer } from './observed.ts';
 import { decodePasted, membersOf } from './pasted.ts';
 import { expectedOf, findProof, type PastedProof, requestWith } from './pasted-proof.ts';
 import { type Explanation, type Unverified, withRender, withVerdicts } from './render.ts';
+import { whyNoSetting } from './unchecked/known-issuers.ts';
+import { describeOutcome, namePage } from './unchecked/outcome.ts';
 import { explainUnchecked } from './unchecked/unchecked.ts';
 
 /** How a token is explained. */
@@ -62,7 +64,7 @@ export async function explainToken(
   const { claims, rules, issuer, ...issuers } = selectIssuer(checked, seen, decoded.claims);
   const states = core.state().issuers;
   const nowSeconds = Date.now() / 1000;
-  const checks = describeChecks({
+  const described: Explained = {
     ...decoded,
     claims,
     isIntrospected: seen.introspected !== undefined,
@@ -76,7 +78,8 @@ export async function explainToken(
     keyFault: keyFaultOf(seen, issuer, decoded.header.kid, claims, (rules ?? checked).algorithms),
     nameOf,
     proof: proof && { pasted: proof, expected: await expectedOf(proof, decoded.text, checked, later) },
-  });
+  };
+  const checks = describeChecks(described);
   const lacksScope = checked.requireScope && core.scopesOf(claims as Claims).length === 0;
   const isAccepted = !reason || (/^(?:scope|authentication)_insufficient$/.test(reason) && !lacksScope);
   const unverified =
@@ -90,7 +93,14 @@ export async function explainToken(
     return withRender({ ...explained, status: 200, error: undefined, advice });
   }
   const doubt = doubtKind(claims);
-  const advice = (adviceFor(checks, reason) || refusals[reason].description) + (doubt && `. ${doubt}`);
+  const hopeless = whyNoSetting(decoded.header, claims);
+  const change = seen.introspected || hopeless ? undefined : changeFor(checks, reason);
+  const scheme = decoded.otherScheme ?? schemeFor(checked, decoded.claims);
+  const outcome = change
+    ? await describeOutcome(change, { given: given as GuardOptions, explained: described, scheme })
+    : '';
+  const advised = hopeless ?? (adviceFor(checks, reason) || refusals[reason].description);
+  const advice = advised + outcome + (doubt && `. ${doubt}`) + namePage(reason, claims.iss);
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : adviseUnverified(checks, unverified);
   const error = errorIn(result.body) ?? refusals[reason].error;
   return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere + decoded.aside });

@@ -1,6 +1,7 @@
 import { refusals } from '../refusals.ts';
 import type { RefusalReason } from '../types.ts';
 import { printable } from '../values/ascii.ts';
+import { isJsonObject } from '../values/json.ts';
 import { type Check, check } from './checks/explained.ts';
 import type { Suggestion } from './unchecked/suggestion.ts';
 
@@ -97,10 +98,16 @@ function renderExplanation(explanation: Omit<Explanation, 'render'>, hasColour: 
   return `${[...lines, paint(verdictColours[status === 200 ? 'passed' : 'rejected'], last), ...suggested].join('\n')}\n`;
 }
 
+/** Returns a value of an option in code. */
+function literal(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  if (!isJsonObject(value)) return typeof value === 'string' ? `'${value}'` : `${value}`;
+  const members = Object.entries(value).map(([name, member]) => `${name}: ${literal(member)}`);
+  return `{ ${members.join(', ')} }`;
+}
+
 /** Returns lines with the suggestion as settings for a shell, and as options in code. Its values need no escapes. */
 function renderSuggestion({ options, settings, page, warnings }: Suggestion): readonly string[] {
-  const literal = (value: unknown): string =>
-    Array.isArray(value) ? `[${value.map(literal).join(', ')}]` : typeof value === 'string' ? `'${value}'` : `${value}`;
   return [
     ...Object.entries(settings).map(([name, value]) => `${name}=${/[^\w.,:/@=-]/.test(value) ? `'${value}'` : value}`),
     '',

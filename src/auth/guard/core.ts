@@ -6,7 +6,7 @@ import { checkOptions } from '../options/check-options.ts';
 import { canBeIssuer, optionsByIssuer } from '../options/issuers.ts';
 import type { Refusal } from '../refusals.ts';
 import { createTrusts, type Trusts } from '../token/trust.ts';
-import { createVerifier } from '../token/verifier.ts';
+import { createVerifier, type Verifier, type VerifierOptions } from '../token/verifier.ts';
 import type { CheckedOptions, GuardOptions, GuardRequest } from '../types.ts';
 import { systemClock, type TimeAndRandom } from '../values/clock.ts';
 import { createTimeLimit, type WithinLimit } from '../values/time-limit.ts';
@@ -35,12 +35,13 @@ export function createGuardCore(
     now = () => Date.now(),
     random = Math.random,
     onKeys,
-  }: Partial<TimeAndRandom & KeysEnvironment> = {},
+    verifierFor = createVerifier,
+  }: Partial<TimeAndRandom & KeysEnvironment & { readonly verifierFor: (options: VerifierOptions) => Verifier }> = {},
 ) {
   const options = checkOptions(given);
   const withinLimit = createTimeLimit(clock, options.jwksTimeoutSeconds * 1000);
   const { keys, trusts, rulesOf } = createIssuers(options, withinLimit, { clock, random, onKeys });
-  const verifier = createVerifier({ ...options, trusts, withinLimit, now, random });
+  const verifier = verifierFor({ ...options, trusts, withinLimit, now, random });
   const { readRequirements, readScope, scopesOf, checkAnyScope } = createPolicyReader({ ...options, rulesOf, now });
   const prepared = prepareRejections(options.formatRejection);
   const reject = createReject(options, prepared);

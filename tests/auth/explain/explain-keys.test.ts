@@ -29,6 +29,9 @@ const own = signingKeys()[0] ?? {};
 const named = { jwksUri: elsewhere };
 const good = publish(rsaKey('good'), 'good', { alg: 'RS256' });
 
+const setting = `JWKS_URI is not the URL of the keys of ${issuer}: leave it out, or copy jwks_uri of the issuer's metadata`;
+const repair = 'the issuer must repair its key set, because no setting can: ';
+
 describe('explainToken() says of keys', () => {
   test('each URL that was tried with its answer, and that JWKS_URI names them, if they are nowhere', async () => {
     const { status, words, advice } = await explain({});
@@ -40,7 +43,9 @@ describe('explainToken() says of keys', () => {
       `${issuer}/.well-known/jwks.json`,
     ].map((url) => `${url} returned the status 404`);
     expect(words).toBe(`rejected: ${tried[0]}. Tried: ${tried.join('; ')}`);
-    expect(advice).toBe(`the keys of ${issuer} cannot be fetched. Copy jwks_uri of your issuer's metadata to JWKS_URI`);
+    expect(advice).toBe(
+      `${issuer} has no metadata. If this is the iss of the token, the documentation of the issuer names the URL of its key set: set JWKS_URI to it`,
+    );
   });
 
   test.each([
@@ -64,27 +69,51 @@ describe('explainToken() says of keys', () => {
       'is metadata, not a key set: leave JWKS_URI out',
       'leave JWKS_URI out: the keys are then found by ISSUER',
     ],
-    ['a set without keys', { error: 'no' }, 'is an object without keys', 'Check ISSUER and JWKS_URI'],
-    ['an empty set', { keys: [] }, 'is a key set without a key', 'Check ISSUER and JWKS_URI'],
-    ['one key', own, 'is a single key, not a key set', 'Check ISSUER and JWKS_URI'],
-    ['a list', [own], 'is a list, not a key set', 'Check ISSUER and JWKS_URI'],
-    [
-      'certificates',
-      { k: '-----BEGIN CERTIFICATE-----' },
-      'has PEM certificates by key ID',
-      'Check ISSUER and JWKS_URI',
-    ],
+    ['a set without keys', { error: 'no' }, 'is an object without keys', setting],
+    ['an empty set', { keys: [] }, 'is a key set without a key', `${repair}${elsewhere} is a key set without a key`],
+    ['one key', own, 'is a single key, not a key set', setting],
+    ['a list', [own], 'is a list, not a key set', setting],
+    ['certificates', { k: '-----BEGIN CERTIFICATE-----' }, 'has PEM certificates by key ID', setting],
     [
       'keys that cannot be used',
       { keys: [{ ...own, kid: 'k1', use: 'enc' }, { ...own, kid: undefined }, publish(rsaKey('weak', 1024), 'k3')] },
       'has no usable key: k1: use is enc, key 2: no kid, k3: 1024 bits',
-      `no key of ${issuer} can be used. Check ALGORITHMS`,
+      `${repair}${elsewhere} has no usable key: k1: use is enc, key 2: no kid, k3: 1024 bits`,
     ],
   ])('what JWKS_URI names instead of a key set: %s', async (_, document, words, advice) => {
     const explained = await explain({ [elsewhere]: document }, named);
     expect(explained.status).toBe(503);
     expect(explained.words).toStartWith(`rejected: ${elsewhere} ${words}`);
     expect(explained.advice).toEndWith(advice);
+  });
+
+  const page = new Response('<html>', { headers: { 'content-type': 'text/html' } });
+  test.each<[name: string, response: () => Response, advice: string]>([
+    ['nothing', () => new Response(null, { status: 404 }), `${repair}${elsewhere} returned the status 404`],
+    ['a refusal', () => new Response(null, { status: 403 }), `${repair}${elsewhere} returned the status 403`],
+    ['a page', () => page.clone() as Response, `${repair}${elsewhere} is an HTML page, not JSON`],
+    ['a redirect', () => Response.redirect(issuer), 'redirects (status 302), and redirects are not followed'],
+    ['an empty set', () => Response.json({ keys: [] }), `${repair}${elsewhere} is a key set without a key`],
+    ['one key', () => Response.json(own), 'is a single key, not a key set, which is {"keys":[...]}'],
+    [
+      'a weak key',
+      () => Response.json({ keys: [publish(rsaKey('weak', 1024), 'k')] }),
+      'has no usable key: k: 1024 bits',
+    ],
+    ['an error', () => new Response(null, { status: 500 }), `can be reached from here`],
+    ['a limit of requests', () => new Response(null, { status: 429 }), `can be reached from here`],
+  ])('that no setting helps if metadata lead to %s', async (name, respond, advice) => {
+    const fetch = async (url: string) =>
+      url === openid
+        ? Response.json({ issuer, jwks_uri: elsewhere })
+        : url === elsewhere
+          ? respond()
+          : new Response(null, { status: 404 });
+    const explained = await explainToken(mintToken(issuer), { issuer, audience: AUDIENCE, fetch });
+    expect(explained.status).toBe(503);
+    expect(explained.advice).toStartWith(/^an? (?:error|limit)/.test(name) ? 'try again later' : repair);
+    expect(explained.advice).toEndWith(advice);
+    expect(explained.advice).not.toMatch(/algorithms|Check/);
   });
 
   const unused: readonly (readonly [name: string, key: object, advice: string, token?: TokenOverrides])[] = [
@@ -105,7 +134,7 @@ describe('explainToken() says of keys', () => {
       { ...own, issuer: `${origin}/other` },
       `publishes the key ${SIGNING_KID}, but for the issuer ${origin}/other`,
     ],
-    ['is not there', {}, `does not publish the key ${SIGNING_KID}. Check ISSUER and JWKS_URI`],
+    ['is not there', {}, `another server has signed the token. Check JWKS_URI, or leave it out`],
     [
       'has a number as kid',
       own,

@@ -148,9 +148,26 @@ const graph = 'https://graph.microsoft.com';
 test.each<[name: string, claims: Members, options: object, warning: string]>([
   ['a plain token', {}, { issuer: ISSUER, audience: AUDIENCE }, ''],
   ['an ID for an audience', user, { audience: uuid, scopeClaim: ['roles'], requireScope: true }, ''],
-  ['the client for an audience', { aud: 'a', azp: 'a', scope: 'openid' }, { requireScope: true }, 'ID token'],
+  ['a job of a CI system', { aud: uuid, sub: 's', scope: undefined }, { requiredClaims: { sub: 's' } }, 'ID token'],
+  ['an ID token of a client', { aud: 'a', azp: 'a', scope: '', nonce: 'n' }, { requireScope: true }, 'ID token'],
+  ['everybody at AWS', { aud: 'sts.amazonaws.com' }, {}, 'The audience is that of AWS'],
+  ['everybody at Azure', { aud: 'api://AzureADTokenExchange' }, {}, 'The audience is that of Azure'],
+  ['the owner at GitHub', { aud: 'https://github.com/octo-org' }, {}, 'that of every workflow of an owner at GitHub'],
+  ['every client of Okta', { aud: 'api://default' }, {}, 'The audience is that of every client of the issuer'],
+  [
+    'the API server',
+    { aud: 'https://kubernetes.default.svc.cluster.local' },
+    {},
+    'that of the API server of Kubernetes',
+  ],
+  ['Okta itself', { iss: 'https://acme.okta.com' }, { issuer: undefined }, 'issues tokens for Okta alone'],
   ['several', { aud: ['a', `${ISSUER}userinfo`, 'b', 'c'], azp: 'c' }, { audience: ['a', 'b'] }, 'Keep'],
-  ['a client, and a prefix', ofCognito, { audience: 'c', audienceClaim: 'cid', scopePrefix: 'api/' }, ''],
+  [
+    'a client, and a prefix',
+    ofCognito,
+    { audience: 'c', audienceClaim: 'cid', scopePrefix: 'api/', requiredClaims: { aud: null } },
+    '',
+  ],
   [
     'an organization for an audience',
     { aud: undefined, org_id: 'org_1' },
@@ -208,12 +225,13 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
 });
 
 const inAnHour = nowSeconds() + 3600;
-const accepted = 'These would accept the token, if its keys are found:';
+const accepted = 'These would accept the token, if its signature is good:';
+const withKeys = 'These would accept the token, with jwksUri, if its signature is good:';
 const another = 'For an access token of the same issuer:';
 test.each<[name: string, overrides: TokenOverrides, end: string]>([
   ['an access token', {}, accepted],
   ['an exp in the past', { claims: { exp: 1 } }, `the client must request a new token. ${another}`],
-  ['a name as its issuer', { claims: { iss: 'stytch.com/project' } }, accepted],
+  ['a name as its issuer', { claims: { iss: 'stytch.com/project' } }, withKeys],
   ['the type of an ID token', { header: { typ: 'id+jwt' } }, `not another kind of JWT such as an ID token. ${another}`],
   ['a type that is no text', { header: { typ: { toString: null } as never } }, another],
   [
@@ -237,7 +255,7 @@ test.each<[name: string, overrides: TokenOverrides, end: string]>([
   expect(status).toBe(end.endsWith(another) ? 401 : undefined);
   expect(advice.startsWith('Nothing was checked: issuer and audience are required. ')).toBe(status === undefined);
   expect(advice).toEndWith(end);
-  expect(advice.includes('would accept')).toBe(end === accepted);
+  expect(advice.includes('would accept')).toBe(end.includes('would accept'));
   const issued = overrides.claims && 'iss' in overrides.claims ? overrides.claims.iss : ISSUER;
   expect<unknown>(suggestion?.options.issuer).toBe(issued);
 });
@@ -252,7 +270,7 @@ test.each<[name: string, text: string, status: number, advice: string]>([
   ],
   ['nothing', '', 400, 'nothing was pasted. '],
   ['empty JSON', '{}', 401, 'the JSON has no access_token'],
-  ['three parts of other text', 'a.b.c', 401, 'the token was cut or changed: '],
+  ['three parts of other text', 'a.b.c', 401, 'the token is no JWT, although it has two dots: the client must request'],
   ['a damaged payload', `${header}.X${claims}.${signature}`, 401, 'cut or changed: its payload is not JSON'],
   ['a payload with nothing usual', `${header}.e30.${signature}`, 401, 'or has no iss, aud, sub or exp'],
   ['two parts', `${header}.${claims}`, 401, 'the token was cut: it has 2 of 3 parts'],

@@ -66,7 +66,7 @@ explains('a token for another audience', { claims: { aud: ['https://other.exampl
 explains('a token of another issuer', { claims: { iss: 'https://other.example.test' } }, [
   'signature by the key signing-key verified',
   'issuer https://other.example.test rejected: ISSUER is <issuer>',
-  '401 invalid_token: set ISSUER to https://other.example.test if you trust this issuer. Every character counts',
+  '401 invalid_token: set ISSUER to https://other.example.test if you trust this issuer. Every character counts. Then the token is accepted, if its signature is good',
 ]);
 // Nothing listens there, and no name is looked up.
 const severalIssuers = { ISSUER: 'http://127.0.0.1:9/,http://127.0.0.1:9/b/' };
@@ -273,15 +273,15 @@ test('a reason that no check names is a row of its own', () => {
 });
 explains('a forged token', { key: rsaKey('stranger') }, [
   'signature by the key signing-key rejected: the signature matches no key with this kid',
-  '401 invalid_token: the token was cut or changed, or another issuer signed it. Check ISSUER and JWKS_URI',
+  '401 invalid_token: the token was cut or changed, or another issuer signed it',
 ]);
 explains('a token of an unknown key', { header: { kid: 'new' } }, [
   'key new rejected: ISSUER is <issuer>, and it publishes the keys signing-key',
-  '401 invalid_token: <issuer> does not publish the key new. Check ISSUER and JWKS_URI',
+  '401 invalid_token: <issuer> does not publish the key new: the issuer must, or another server has signed the token',
 ]);
 explains('an algorithm that can be allowed', { header: { alg: 'ES256' } }, [
   'algorithm ES256 rejected: ALGORITHMS is RS256',
-  '401 invalid_token: set ALGORITHMS to ES256 if the issuer signs with it',
+  '401 invalid_token: set ALGORITHMS to ES256 if the issuer signs with it. Then the token is accepted, if its signature is good',
 ]);
 explains('an algorithm that can never be allowed', { header: { alg: 'HS256' } }, [
   'algorithm HS256 rejected: ALGORITHMS is RS256',
@@ -399,11 +399,11 @@ explains('a key set that cannot be fetched', { settings: { JWKS_URI: 'http://127
   'signature by the key signing-key not verified',
   'issuer <issuer> not verified, would be accepted',
   'scope scope read:messages not verified, would be accepted',
-  '503 temporarily_unavailable: the keys of <issuer> cannot be fetched. Check ISSUER and JWKS_URI',
+  '503 temporarily_unavailable: try again later: the keys of <issuer> cannot be fetched now. If this lasts, check that http://127.0.0.1:1/keys can be reached from here',
 ]);
 const withoutKeys = { JWKS_URI: 'http://127.0.0.1:1/keys' };
 const outage =
-  '503 temporarily_unavailable: the keys of <issuer> cannot be fetched. Check ISSUER and JWKS_URI. Not verified';
+  '503 temporarily_unavailable: try again later: the keys of <issuer> cannot be fetched now. If this lasts, check that http://127.0.0.1:1/keys can be reached from here. Not verified';
 explains('another audience while keys cannot be fetched', { claims: { aud: 'other' }, settings: withoutKeys }, [
   'issuer <issuer> not verified, would be accepted',
   'audience other not verified, would be rejected: AUDIENCE is https://api.example.test/',
@@ -426,7 +426,7 @@ explains('escapes', { header: { kid: '\u001b]0;x\u0007\u202e\n' }, claims: { iss
 const longIssuer = `https://tenant.example.test/${'realm/'.repeat(30)}`;
 explains('a rejected value and the value that is wanted without cutting them', { claims: { iss: longIssuer } }, [
   `issuer ${longIssuer} rejected: ISSUER is <issuer>`,
-  `401 invalid_token: set ISSUER to ${longIssuer} if you trust this issuer. Every character counts`,
+  `401 invalid_token: set ISSUER to ${longIssuer} if you trust this issuer. Every character counts. Then the token is accepted, if its signature is good`,
 ]);
 
 test.each([
@@ -455,6 +455,7 @@ test.each([
     expect(status).toBe(503);
     expect(checks.find(({ name }) => name === 'key')?.words).toMatch(new RegExp(cause));
     const slash = 'The slash at its end is the only difference';
-    expect(advice).toBe(`set ISSUER to ${trusted} if you trust this issuer. ${slash}`);
+    const then = 'Then the token is accepted, if its signature is good';
+    expect(advice).toBe(`set ISSUER to ${trusted} if you trust this issuer. ${slash}. ${then}`);
   },
 );

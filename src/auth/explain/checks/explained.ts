@@ -1,6 +1,12 @@
-import type { CheckedOptions, FetchFault, RefusalReason, Requirements } from '../../types.ts';
+import type { CheckedOptions, FetchFault, GuardOptions, RefusalReason, Requirements } from '../../types.ts';
 import type { Members } from '../../values/json.ts';
 import type { ExpectedOfProof, PastedProof } from '../pasted-proof.ts';
+
+/** Advice to change options, as the token has them. It is judged before it is printed. */
+export interface Proposal {
+  readonly text: string;
+  readonly change: Partial<GuardOptions>;
+}
 
 /** A check of the guard. Values of the token are not escaped. */
 export interface Check {
@@ -10,7 +16,7 @@ export interface Check {
   /** What the options want. */
   readonly wants: string;
   /** The reasons for which it rejects, each with advice, which is empty if the reason's description is enough. */
-  readonly advice: Partial<Readonly<Record<RefusalReason, string>>>;
+  readonly advice: Partial<Readonly<Record<RefusalReason, string | Proposal>>>;
   readonly passed: string;
 }
 
@@ -24,7 +30,16 @@ export const check = (
 
 /** Returns what to change for a reason. Empty if its description is enough. */
 export const adviceFor = (checks: readonly Check[], reason: RefusalReason): string =>
-  checks.flatMap(({ advice }) => advice[reason] || []).join('');
+  adviceOf(checks, reason)
+    .map((advice) => (typeof advice === 'string' ? advice : advice.text))
+    .join('');
+
+/** Returns the options that the advice for a reason would change; undefined if it changes none. */
+export const changeFor = (checks: readonly Check[], reason: RefusalReason): Proposal['change'] | undefined =>
+  adviceOf(checks, reason).find((advice) => typeof advice !== 'string')?.change;
+
+const adviceOf = (checks: readonly Check[], reason: RefusalReason) =>
+  checks.flatMap(({ advice }) => advice[reason] || []);
 
 /** What the checks are described from. */
 export interface Explained {
@@ -72,7 +87,14 @@ const otherApis: readonly (readonly [api: string, audience: RegExp])[] = [
   ['Azure Resource Manager', /^https:\/\/management\.(?:azure|core\.windows)\.(?:com|net)\/?$/],
   ['the account console of Keycloak', /^account$/],
   ['the userinfo endpoint of the issuer', /\/userinfo$/],
-  ['every API', /^\*$/],
+  ['every API', /^(?:\*|any)$/i],
+  ['every client of the issuer', /^(?:api:\/\/)?default$|\/resources$/],
+  ['AWS', /^sts\.amazonaws\.com$/],
+  ['Azure', /^api:\/\/AzureADTokenExchange$/],
+  ['Google Cloud', /^(?:https:)?\/\/iam\.googleapis\.com\//],
+  ['every workflow of an owner at GitHub', /^https:\/\/github\.com\/[\w.-]+$/],
+  ['every job of an instance of GitLab', /^https:\/\/gitlab\.[\w.-]+$/],
+  ['the API server of Kubernetes', /^https:\/\/kubernetes\.default\.svc/],
 ];
 export const otherApiOf = (audience: string) => otherApis.find(([, form]) => form.test(audience))?.[0];
 

@@ -18,11 +18,12 @@ export function describeHeader(explained: Explained): readonly Check[] {
   const pasted = sent ?? 'paste one token and no other text';
   const untyped =
     tokenType === 'jwt' ? '' : `. If the issuer's access tokens have no typ, set ${nameOf('tokenType')} to jwt`;
+  const opaque = `${requestAudience(options)}. Then the issuer sends a JWT`;
   const format = {
     credentials_missing: pasted,
     credentials_malformed: pasted,
     token_oversized: sent ?? 'the token is too long: configure the issuer to put fewer claims, such as groups, into it',
-    token_opaque: sent ?? `${requestAudience(options)}. Then the issuer sends a JWT`,
+    token_opaque: sent ?? opaque,
     token_encrypted:
       header.alg !== undefined && header.enc === undefined
         ? 'these are two tokens: paste one'
@@ -32,13 +33,23 @@ export function describeHeader(explained: Explained): readonly Check[] {
     token_malformed:
       sent ??
       describeChange(explained) ??
+      // A header in base64 begins so. Tokens of some issuers have two dots, and are no JWTs.
+      (text.startsWith('eyJ') ? undefined : `the token is no JWT, although it has two dots: ${opaque}`) ??
       'the token was cut or changed: compare its length with that of the token from the issuer',
   };
   const cut = header.enc === undefined ? undefined : describeChange(explained);
-  const algorithm = algorithmOf(header.alg)
-    ? `set ${nameOf('algorithms')} to ${show(header.alg)} if the issuer signs with it`
+  const named = algorithmOf(header.alg);
+  const algorithm = named
+    ? {
+        text: `set ${nameOf('algorithms')} to ${show(header.alg)} if the issuer signs with it`,
+        change: { algorithms: [named] },
+      }
     : `configure the issuer to sign with ${algorithms.join(' or ')}`;
-  const type = `the client must send an access token, not another kind of JWT such as an ID token${untyped}`;
+  const typeAdvice = `the client must send an access token, not another kind of JWT such as an ID token${untyped}`;
+  const type =
+    untyped !== '' && allowsType('jwt', header.typ)
+      ? { text: typeAdvice, change: { tokenType: 'jwt' as const } }
+      : typeAdvice;
   const [hasType, wantsType] =
     header.crit === undefined
       ? [show(header.typ), `${nameOf('tokenType')} is ${tokenType}`]

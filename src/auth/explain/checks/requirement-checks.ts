@@ -76,7 +76,10 @@ function describeScope({ claims, options, requirements: { scope }, nameOf }: Exp
   const advice =
     claim === undefined
       ? `the client must request ${wanted === '' ? 'a' : 'the'} scope ${requested}, and the issuer must grant it`
-      : `set ${nameOf('scopeClaim')} to ${claim}, the claim that has the scope`;
+      : {
+          text: `set ${nameOf('scopeClaim')} to ${claim}, the claim that has the scope`,
+          change: { scopeClaim: [claim] },
+        };
   const passed = wanted === '' ? 'sufficient' : `sufficient for ${wanted}`;
   return check('scope', has, joined(settings), { scope_insufficient: advice }, passed);
 }

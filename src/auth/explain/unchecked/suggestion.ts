@@ -5,8 +5,9 @@ import { canBeIssuer, isDiscoverable } from '../../options/issuers.ts';
 import { settingOf } from '../../options/setting.ts';
 import type { Claims, GuardOptions } from '../../types.ts';
 import { isPlainWord } from '../../values/ascii.ts';
-import { isText, type Members } from '../../values/json.ts';
+import { isJsonObject, isText, type Members } from '../../values/json.ts';
 import { doubtKind, otherApiOf, show } from '../checks/explained.ts';
+import { pageOf, whyNoSetting } from './known-issuers.ts';
 
 /*
  * The options that would accept a token, from what the token says. Nothing of it is verified, so every suggestion warns
@@ -20,7 +21,8 @@ type SuggestedName =
   | 'algorithms'
   | 'scopeClaim'
   | 'scopePrefix'
-  | 'requireScope';
+  | 'requireScope'
+  | 'requiredClaims';
 
 /** Options for tokens of an issuer, as far as one token tells. */
 export interface Suggestion {
@@ -33,41 +35,6 @@ export interface Suggestion {
   /** What to check before using them. The first says that they trust whoever issued the token. */
   readonly warnings: readonly string[];
 }
-
-const site = 'https://protected-api.github.io/protected-api';
-
-/** The page of each issuer that its identifier tells. Others have a page too, but an identifier of any form. */
-const pages: readonly (readonly [page: string, identifier: RegExp])[] = [
-  ['auth0', /\.auth0\.com\/$/],
-  ['entra', /^https:\/\/(?:login\.microsoftonline\.\w+|sts\.windows\.net)\//],
-  ['azure-b2c', /^https:\/\/[\w-]+\.(?:b2clogin|ciamlogin)\.com\//],
-  ['forgerock', /\/oauth2\/realms\//],
-  ['okta', /\.okta(?:preview|-emea)?\.com(?:\/|$)/],
-  ['keycloak', /\/realms\/[^/]+$/],
-  ['cognito', /^https:\/\/(?:issuer-)?cognito-idp\./],
-  ['adfs', /\/adfs\/services\/trust$/],
-  ['authentik', /\/application\/o\/[^/]+\/$/],
-  ['better-auth', /\/api\/auth$/],
-  ['clerk', /\.clerk\.accounts\.dev$|^https:\/\/clerk\./],
-  ['curity', /\/oauth\/v2\/oauth-anonymous$/],
-  ['descope', /^https:\/\/api\.descope\.com\/v1\/apps\//],
-  ['firebase', /^https:\/\/securetoken\.google\.com\//],
-  ['github-actions', /^https:\/\/token\.actions\.githubusercontent\.com(?:\/|$)/],
-  ['gitlab-ci', /^https:\/\/gitlab\.com$/],
-  ['google', /^https:\/\/accounts\.google\.com$/],
-  ['identity-proxies', /^https:\/\/cloud\.google\.com\/iap$|\.cloudflareaccess\.com$/],
-  ['kinde', /\.kinde\.com$/],
-  ['kubernetes', /^https:\/\/kubernetes\.default\.svc/],
-  ['logto', /\.logto\.app\/oidc$/],
-  ['oracle', /^https:\/\/identity\.oraclecloud\.com\/?$/],
-  ['ory', /\.oryapis\.com$/],
-  ['pingone', /^https:\/\/auth\.pingone\./],
-  ['sap', /\.hana\.ondemand\.com\/oauth\/token$|\.accounts\.ondemand\.com$/],
-  ['stytch', /\.customers\.stytch\.(?:dev|com)$/],
-  ['supabase', /\.supabase\.co\/auth\/v1$/],
-  ['workos', /\.authkit\.app$|^https:\/\/api\.workos\.com(?:\/|$)/],
-  ['zitadel', /\.zitadel\.cloud$/],
-];
 
 /** Claims that identify what a token is for, if it has no `aud`: the client, or an organization of the issuer. */
 const organizationClaims = ['org_id', 'organization_id', 'tId', 'tenant_id', 'tenantId', 'project_id'];
@@ -85,26 +52,32 @@ const isWritable = (value: unknown): value is string => isPlainWord(value) && !/
  */
 export function suggestOptions(header: Members, claims: Members): Suggestion {
   const { iss } = claims;
-  const issuer = isWritable(iss) && canBeIssuer(iss) ? iss : undefined;
+  const hopeless = whyNoSetting(header, claims);
+  const issuer = isWritable(iss) && canBeIssuer(iss) && hopeless === undefined ? iss : undefined;
   const algorithm = algorithmOf(header.alg);
   const { audiences, audienceClaim } = suggestAudience(claims);
   const isClient = (name: string) =>
     isTenant(name.toLowerCase()) || clientClaims.some((claim) => claims[claim] === name);
-  const requireScope = audiences.some(isClient) || undefined;
+  const isForClient = audiences.some(isClient);
   const { hasScopes, ...scopes } = suggestScopes(claims, audienceClaim !== undefined);
+  const doubt = doubtKind(claims);
+  // Tokens of CI systems and bots have no scopes: only this one is accepted.
+  const isOnly = isForClient && !hasScopes && doubt === '' && isWritable(claims.sub);
+  // An ID token has the client as its aud, which would count.
+  const requiredClaims = { ...(audienceClaim && { aud: null }), ...(isOnly && { sub: claims.sub as string }) };
   const found = {
     issuer,
     audience: audiences.length > 1 ? audiences : audiences[0],
     audienceClaim,
     algorithms: algorithm === undefined || algorithm === 'RS256' ? undefined : [algorithm],
     ...scopes,
-    requireScope,
+    requireScope: (isForClient && !isOnly) || undefined,
+    requiredClaims: Object.keys(requiredClaims).length > 0 ? requiredClaims : undefined,
   };
   const options = Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
-  const page = pages.find(([, identifier]) => issuer !== undefined && identifier.test(issuer))?.[0];
   const warnings = [
     'These settings trust whoever issued this token: check that this is your issuer',
-    issuer === undefined && `No setting accepts the iss ${show(iss)}`,
+    hopeless ?? (issuer === undefined && `No setting accepts the iss ${show(iss)}`),
     issuer !== undefined &&
       !isDiscoverable(issuer, { jwksAllowHttp: false }) &&
       "JWKS_URI (jwksUri) is needed too, because the issuer is not an https URL: copy jwks_uri of your issuer's metadata",
@@ -112,17 +85,21 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
     (!isText(header.kid) || header.kid === '') && 'No setting accepts a token without a kid',
     isExpired(claims) && 'This token has expired: these settings accept a new one',
     ...doubtAudience(claims, audiences, audienceClaim),
-    requireScope === true && !hasScopes && 'The token grants no scope, so it may be an ID token',
+    isForClient && !hasScopes && 'The token grants no scope, so it may be an ID token',
+    isOnly && 'Only tokens with this sub are accepted',
     claims.cnf !== undefined &&
       'The token is bound to a key or a certificate: see the options dpop and clientCertificate',
   ];
   return {
     options,
-    settings: Object.fromEntries(Object.entries(options).map(([name, value]) => [settingOf(name), String(value)])),
-    page: page && `${site}/issuers/${page}`,
+    settings: Object.fromEntries(Object.entries(options).map(([name, value]) => [settingOf(name), inSetting(value)])),
+    page: pageOf(iss),
     warnings: warnings.filter((warning) => warning !== false),
   };
 }
+
+/** Returns a value as a setting: lists with commas, an object as JSON. */
+const inSetting = (value: unknown) => (isJsonObject(value) ? JSON.stringify(value) : String(value));
 
 const isExpired = ({ exp }: Members) => typeof exp === 'number' && exp * 1000 <= Date.now();
 

@@ -1,0 +1,58 @@
+import { base64url } from 'jose';
+import { createGuardCore } from '../../guard/core.ts';
+import { guardOf } from '../../guard/guard.ts';
+import { checkOptions } from '../../options/check-options.ts';
+import { Refusal, refuse } from '../../refusals.ts';
+import { readClaims } from '../../token/claims.ts';
+import { createHeaderReader, readUnverifiedIssuer } from '../../token/header.ts';
+import type { Verification, Verifier, VerifierOptions } from '../../token/verifier.ts';
+import type { GuardOptions, RefusalReason, Requirements } from '../../types.ts';
+import { parseJsonObject } from '../../values/json.ts';
+import { whenSettled } from '../../values/promises.ts';
+import { observe } from '../observed.ts';
+import { requestWith } from '../pasted-proof.ts';
+
+/*
+ * What a guard with other options would decide about the pasted token if its signature were good. Whatever is suggested
+ * is judged before it is printed. No keys are fetched: only the token names this issuer.
+ */
+
+/**
+ * Returns why a guard with these options would reject the token, or undefined if it would accept it.
+ * @throws {TypeError} no guard can be created with these options
+ */
+export async function judge(
+  given: GuardOptions,
+  text: string,
+  scheme: string,
+  requirements: Requirements,
+): Promise<RefusalReason | undefined> {
+  const checked = checkOptions(given);
+  const { options, seen } = observe(checked);
+  const core = createGuardCore(options, { verifierFor: createReader });
+  await guardOf(core).check(requestWith(text, scheme, undefined, checked), requirements);
+  core.stop();
+  return seen.reasons[0];
+}
+
+/** Returns a verifier that takes every signature for good. */
+function createReader(options: VerifierOptions): Verifier {
+  const { trusts, tokenType, now } = options;
+  const readHeader = createHeaderReader(trusts.algorithms, tokenType);
+  return {
+    verify(token): Verification | Promise<Verification> {
+      const header = readHeader(token);
+      if (header instanceof Refusal) return header;
+      const trusted = trusts.sole ?? trusts.of(readUnverifiedIssuer(token));
+      return whenSettled(trusted, (trust = refuse('issuer_mismatch')) => {
+        if (trust instanceof Refusal) return trust;
+        if (!trust.rules.algorithms.includes(header.algorithm)) return refuse('algorithm_unsupported');
+        const payload = parseJsonObject(base64url.decode(token.split('.')[1] ?? ''));
+        const claims = readClaims(payload, trust.rules, now() / 1000);
+        return claims instanceof Refusal ? claims : { claims };
+      });
+    },
+    checkTime: () => undefined,
+    state: () => ({ cacheHits: 0, cacheEntries: 0 }),
+  };
+}
