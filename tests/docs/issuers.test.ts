@@ -2,6 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { createGuard, type GuardOptions, optionsFromEnvironment } from 'protected-api';
 import { explainToken } from 'protected-api/explain';
 import { type Issuer, type IssuerToken, issuerPages, issuers } from '../../scripts/issuer-pages.ts';
+import { dependencies } from '../issuers/package.json';
+import { realServers } from '../issuers/servers/real.ts';
 import { publish, rsaKey, signingKey } from '../support/keys.ts';
 import { bearer, mintToken, SCOPE } from '../support/mint.ts';
 import { bound, proven } from '../support/proof.ts';
@@ -148,10 +150,13 @@ test.each(issuers)(
     expect(tokens[0]?.rejected).toBeUndefined();
     expect(new Set(tokens.map((token) => token.name)).size).toBe(tokens.length);
     // Only what a test runs is a real server.
-    const isRun = (await readText('tests/issuers/real-servers.issuer.ts')).includes(`'${name}'`);
-    const known = `Known from ${isRun ? 'a real server in our tests, and from ' : ''}documentation, read on `;
+    const run = realServers.find(({ page }) => page === slug);
+    const version = slug === 'better-auth' ? dependencies['better-auth'] : run?.version;
+    const seen =
+      version === undefined ? '' : `${name.split(' and ')[0]} ${version}, seen on DATE in our tests, and from `;
+    const known = `^Known from ${seen}documentation, read on DATE: <`.replaceAll('DATE', '20\\d\\d-\\d\\d-\\d\\d');
     const page = await readText(`docs/issuers/${slug}.md`);
-    expect(page).toMatch(new RegExp(`^${known}20\\d\\d-\\d\\d-\\d\\d: <`, 'm'));
+    expect(page).toMatch(new RegExp(known, 'm'));
     expect(page).toMatch(
       /^```dotenv\nISSUER=[^`]*^```\n\n```ts fragment\nconst guard = createGuard\(\{\n {2}issuer: /m,
     );
