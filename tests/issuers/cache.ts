@@ -57,3 +57,13 @@ export async function goProgram(name: string, version: string, module: string): 
   });
   return join(path, 'program');
 }
+
+/** Returns the client in Go, built from `clients/go`. */
+export async function goClient(): Promise<string> {
+  const source = join(import.meta.dir, 'clients/go');
+  const version = Bun.hash(await Bun.file(join(source, 'main.go')).text()).toString(36);
+  const path = await kept(`client-go-${version}`, (unfinished) =>
+    $`go build -buildvcs=false -o ${unfinished}/client .`.cwd(source).quiet(),
+  );
+  return join(path, 'client');
+}

@@ -2,11 +2,11 @@ import { describe, expect, setSystemTime, test } from 'bun:test';
 import { createGuard, optionsFromEnvironment } from 'protected-api';
 import { explainToken } from 'protected-api/explain';
 import { issuers } from '../../scripts/issuer-pages.ts';
-import { run } from '../support/child-process.ts';
 import { startedFor } from '../support/fixture.ts';
 import { bearer, SCOPE } from '../support/mint.ts';
 import { isNight } from '../support/node-versions.ts';
-import { type RealServer, realServers } from './servers/real.ts';
+import { realServers } from './servers/real.ts';
+import { start } from './servers/start.ts';
 
 /** Whether this is a pipeline's run by day, which has no minutes for these. */
 const isBrief = process.env.CI === 'true' && !isNight;
@@ -82,31 +82,4 @@ for (const server of realServers) {
       guard.stop();
     });
   });
-}
-
-/** Starts a server, and gets its tokens. */
-async function start({ command, tokens, name }: RealServer) {
-  const server = run(await command());
-  // On a busy machine, Keycloak takes minutes.
-  let hasEnded = false;
-  const ended = server.finished.then(({ stderr }) => {
-    hasEnded = true;
-    throw new Error(`${name} has ended: ${stderr}`);
-  });
-  const listens = async () => {
-    while (!hasEnded && !server.stdout().includes('}\n')) await Bun.sleep(100);
-  };
-  await Promise.race([listens(), ended]);
-  ended.catch(() => undefined);
-  const { issuer }: { readonly issuer: string } = JSON.parse(server.stdout());
-  const close = async () => {
-    server.signal('SIGKILL');
-    await server.finished;
-  };
-  try {
-    return { issuer, tokens: await tokens(issuer), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }

@@ -3,7 +3,7 @@ import type { Configuration } from 'openid-client';
 import type { GuardOptions, RefusalReason } from '../../../src/auth/types.ts';
 import { AUDIENCE } from '../../support/mint.ts';
 import { goProgram, javaLibraries, keycloak, python } from '../cache.ts';
-import { boundToken, discover, forApplication, forUser, introspector } from '../clients.ts';
+import { boundToken, discover, forApplication, forUser, introspector } from '../client.ts';
 
 /*
  * Servers that npm does not have. Each is set up as its page describes, or the index for those without one, and gives
