@@ -37,7 +37,16 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     'guides',
     'errors browsers paths testing probe observability openapi websockets mcp forward-auth key-cache',
   ),
-  'Look up': ['quick-reference', 'settings', 'standards', 'comparison', 'security', 'operations', 'upgrade'],
+  'Look up': [
+    'quick-reference',
+    'settings',
+    'standards',
+    'comparison',
+    'comparison-setup',
+    'security',
+    'operations',
+    'upgrade',
+  ],
   Migration: ['migration/index', ...linksOf('migration')],
 };
 

@@ -25,8 +25,11 @@ const sections: Readonly<Record<string, RegExp>> = {
   'Requests and credentials': /^/,
 };
 /** How rows are counted that do not pass, and how libraries differ in them. */
-const outcomes = ['`must`', '`should`', 'with a 500', 'left to you', 'do not apply'];
+const outcomes = ['`must`', '`should`', 'with a 500', 'left to you', 'do not apply', 'not confirmed'];
 const labels = ['Accept', 'Reject', 'Differ', 'Respond with a 500', 'Left to you'];
+
+/** What a row got that a second program did not see, so that it accuses nobody. */
+export const notConfirmed = 'not confirmed';
 
 /** Returns the result of a row: how it is counted, how the library differs, and what its documentation says. */
 function cellOf({ name, leaves }: Library, row: ProbedRow) {
@@ -36,6 +39,7 @@ function cellOf({ name, leaves }: Library, row: ProbedRow) {
   const cell = (outcome: string, label = '') => ({ name, row, outcome, label, words });
   if (verdict === 'skipped' || verdict === 'passed') return cell(verdict === 'passed' ? 'pass' : 'do not apply');
   if (words !== undefined) return cell('left to you', 'Left to you');
+  if (got === notConfirmed) return cell(notConfirmed);
   if (verdict !== 'inconclusive')
     return cell(`\`${level}\``, { 'a refusal': 'Accept', 'success, ': 'Reject' }[expected.slice(0, 9)] ?? 'Differ');
   if (/^5\d\d/.test(got)) return cell('with a 500', 'Respond with a 500');
@@ -81,6 +85,7 @@ function section(title: string, cells: readonly Cell[]): string {
 export function tablesOf(
   results: readonly (readonly [library: Library, rows: readonly ProbedRow[]])[],
   versions: Readonly<Record<string, string>>,
+  setup = 'comparison-setup.md',
 ): string {
   const cells = results.flatMap(([library, rows]) => rows.map((row) => cellOf(library, row)));
   const summary = results.map(([{ name }]) => {
@@ -90,7 +95,7 @@ export function tablesOf(
     );
     const count = (outcome: string) => counts.get(outcome)?.length ?? 0;
     const others = outcomes.filter(count).map((outcome) => `${count(outcome)} ${outcome}`);
-    return [`[${name}](#${anchorOf(name)})`, String(count('pass')), others.join(', ')];
+    return [`[${name}](${setup}#${anchorOf(name)})`, String(count('pass')), others.join(', ')];
   });
   const packages = new Set(results.flatMap(([library]) => library.packages));
   const installed = Array.from(packages, (each) => `${each} ${versions[each]}`);

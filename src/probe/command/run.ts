@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import type { KeyServer } from '../issuer/served-issuer.ts';
+import { type KeyServer, publishPlain } from '../issuer/served-issuer.ts';
 import type { ProbeOptions } from '../run/options.ts';
 import { plan, runProbe } from '../run/probe.ts';
 import type { ProbeReport } from '../run/result.ts';
@@ -15,6 +15,8 @@ import { checkFiles, writeReport } from './write.ts';
 
 /** How long the API may take to trust the issuer. */
 const waitMs = 30_000;
+/** After which time the issuer publishes its own key only. */
+const plainMs = 15_000;
 /** The same if it is started here: it may have to be compiled. */
 const startMs = 120_000;
 
@@ -113,11 +115,13 @@ async function waitFor(
   started: Started | undefined,
 ): Promise<void> {
   const { signal } = options;
-  for (const end = Date.now() + (started ? startMs : waitMs); Date.now() < end && !signal.aborted; ) {
+  const begun = Date.now();
+  for (const end = begun + (started ? startMs : waitMs); Date.now() < end && !signal.aborted; ) {
     const { isComplete } = await runProbe({ ...options, only: ['control'], known: {} }, server);
     if (isComplete) return;
     const how = started?.ended();
     if (how !== undefined) throw new TypeError(`Cannot probe: the command of --start has ended ${how}`);
+    if (Date.now() - begun > plainMs) publishPlain(server);
     await setTimeout(500, undefined, { signal }).catch(() => {});
   }
 }

@@ -76,6 +76,8 @@ export async function serveKeys(keys: readonly unknown[], atPort = 0, tls?: Tls)
     requests: [] as string[],
     /** Requests to the key-set endpoint since the start, failed ones included. */
     fetches: 0,
+    /** Whether no keys are published beside those of the issuer. */
+    isPlain: false,
     /** The keys that were last sent. */
     served: [] as readonly unknown[],
     close,
@@ -104,7 +106,13 @@ const isSideKey = (key: unknown) => isJsonObject(key) && String(key.kid).startsW
 export const haveSideKeys = ({ served }: KeyServer): boolean => served.some(isSideKey);
 /** Publishes one more key. */
 export function rotate(server: KeyServer): void {
-  server.keys = [...server.keys.filter((key) => !isSideKey(key)), ...sideKeys(), published('rotated', 'rotated')];
+  const beside = server.isPlain ? [] : sideKeys();
+  server.keys = [...server.keys.filter((key) => !isSideKey(key)), ...beside, published('rotated', 'rotated')];
+}
+/** Publishes the keys of the issuer alone: a client may reject a whole set for one key that is weak. */
+export function publishPlain(server: KeyServer): void {
+  server.isPlain = true;
+  server.keys = server.keys.filter((key) => !isSideKey(key));
 }
 
 /** Publishes a key with a new name beside the others, and returns it. */
