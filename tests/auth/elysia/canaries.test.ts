@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
 import { requireSupported } from '../../../src/auth/elysia/internals.ts';
+import manifest from '../../../src/auth/package.json';
 import { partsOf } from './guarded.ts';
 
 /**
@@ -28,13 +29,14 @@ describe('Elysia', () => {
     expect<unknown>(partsOf(plugin).getParent()).toBe(app);
   });
 
-  test.each(['1.4.30', '1.4.31', '1.4.31-exp.0'])('%s is supported', (version) =>
-    expect(requireSupported(version)).toBe(version),
+  test.each(['1.4.30', '1.4.31-exp.0', manifest.peerDependencies.elysia.replace('>=', '')])(
+    '%s is supported',
+    (version) => expect(requireSupported(version)).toBe(version),
   );
 
-  test.each(['1.3.22', '1.4.29', '1.5.0', '2.0.0-exp.63'])('%s is not supported', (version) =>
+  test.each(['1.3.22', '1.4.27', '1.5.0', '2.0.0-exp.63'])('%s is not supported', (version) =>
     expect(() => requireSupported(version)).toThrow(
-      `Cannot use Elysia ${version}: the plugin needs Elysia 1.4.30 or a later 1.4. The guard of protected-api needs no Elysia`,
+      `Cannot use Elysia ${version}: the plugin needs Elysia 1.4.28 or a later 1.4. The guard of protected-api needs no Elysia`,
     ),
   );
 
