@@ -38,6 +38,8 @@ export function addRoute(add: AddRoute, instance: Instance, given: Parameters<Ad
   const [method, path, handler, hooks = {}, options] = given;
   if (!knowsRequirements(instance) && ![instance.event, hooks].some(hasParts)) return add.apply(instance, given);
   const { config, router } = instance;
+  // Elysia adds the routes of an instance to it once more when an async function has returned this instance.
+  if (router.history.some((route) => route.hooks === hooks)) return undefined;
   const { precompile } = config;
   const before = [...router.history];
   // The hooks are completed after the route was added, so it is compiled later.

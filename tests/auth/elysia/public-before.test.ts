@@ -77,7 +77,17 @@ const declared: Readonly<Record<string, readonly [Build, open: readonly string[]
     ['/open'],
     ['/later', '/lazy'],
   ],
-  'an imported guard': [
+  'a function that is called later': [
+    (app) =>
+      app
+        .get('/open', ok)
+        .use(declaring())
+        .use(async (given: AnyElysia) => given.get('/lazy', ok))
+        .get('/later', ok),
+    ['/open'],
+    ['/later', '/lazy'],
+  ],
+  'a scoped guard that is loaded later, and is there already': [
     (app) =>
       app
         .get('/open', ok)
