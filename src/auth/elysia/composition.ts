@@ -14,6 +14,7 @@ import {
   requirementsIn,
 } from './hooks.ts';
 import { type Instance, isInstance, version } from './internals.ts';
+import { beginLoading, beginTurn, routesBeforeLoading } from './loading.ts';
 import { type Listener, quietListener, quietTraces } from './observed-rejections.ts';
 import { type GuardUse, isSameUse, plans } from './plan.ts';
 import { addRoute } from './routes.ts';
@@ -29,6 +30,7 @@ export function override(prototype: Instance): void {
 
   prototype._use = function (plugin) {
     if (isInstance(plugin)) checkPlugin(this, plugin);
+    else beginTurn();
     return closeUnguarded(this, refuseIgnored(this, _use.call(this, plugin)));
   };
 
@@ -54,6 +56,7 @@ export function override(prototype: Instance): void {
   Object.defineProperty(prototype, 'promisedModules', {
     configurable: true,
     get(this: Instance) {
+      beginTurn();
       const group = promisedModules?.call(this);
       if (!Object.hasOwn(group, 'add')) {
         const { add } = group;
@@ -61,7 +64,7 @@ export function override(prototype: Instance): void {
           const checked = promise
             .then((returned) => refuseIgnored(this, returned))
             .catch((error) => closeAfter(this, error));
-          routesBefore.set(checked, this.router.history.length);
+          beginLoading(this, checked);
           return add.call(group, checked);
         };
       }
@@ -69,9 +72,6 @@ export function override(prototype: Instance): void {
     },
   });
 }
-
-/** How many routes an instance had when it began to wait for a plugin. */
-const routesBefore = new WeakMap<Promise<unknown>, number>();
 
 /** How many named instances have a guard. */
 let guarded = 0;
@@ -104,16 +104,18 @@ function refuseLate(app: Instance, guards: readonly GuardUse[]): void {
   for (const { hooks } of open.filter((route) => !plans.has(route.hooks))) refuseRequirements(app, hooks);
   const strict = guards.filter(({ isOptional, isPublicBefore }) => !isOptional && !isPublicBefore);
   const declared = guards.filter(({ isOptional, isPublicBefore }) => !isOptional && isPublicBefore);
-  // The guard may be a plugin that the application waits for: then later routes of its chain are there already.
-  const known = Math.min(...app.promisedModules.promises.map((promise) => routesBefore.get(promise) ?? 0));
+  const known = routesBeforeLoading(app);
   const late = open.filter((route) => strict.length > 0 || (declared.length > 0 && history.indexOf(route) >= known));
   if (late.length === 0) return;
   const first = late.slice(0, 10).map(({ method, path }) => `${method} ${path}`);
   const others = late.length > first.length ? ` and ${late.length - first.length} more` : '';
-  const declare = strict.length > 0 ? 'If they are public, write resourceServer(guard, { publicBefore: true }). ' : '';
+  const advice =
+    strict.length > 0
+      ? 'If they are public, write resourceServer(guard, { publicBefore: true }). To guard them, add them, or use their instance, after the guard. If the guard is loaded asynchronously, write .use(await ...)'
+      : 'A plugin before them is still loading, and may be the guard: write .use(await ...)';
   refuseToServe(
     app,
-    `these routes were added before the guard, and would stay open: ${first.join(', ')}${others}. ${declare}To guard them, add them, or use their instance, after the guard. If the guard is loaded asynchronously, write .use(await ...)`,
+    `these routes were added before the guard, and would stay open: ${first.join(', ')}${others}. ${advice}`,
   );
 }
 

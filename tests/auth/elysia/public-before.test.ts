@@ -67,6 +67,21 @@ const declared: Readonly<Record<string, readonly [Build, open: readonly string[]
     ['/open'],
     ['/later', '/lazy'],
   ],
+  'a route after a plugin that is loaded later': [
+    (app) => app.use(lazy()).get('/open', ok).use(declaring()).get('/later', ok),
+    ['/open'],
+    ['/later', '/lazy'],
+  ],
+  'a route after an async function': [
+    (app) =>
+      app
+        .use(async (given: AnyElysia) => given.get('/lazy', ok))
+        .get('/open', ok)
+        .use(declaring())
+        .get('/later', ok),
+    ['/open', '/lazy'],
+    ['/later'],
+  ],
   'an imported plugin that is loaded later': [
     (app) =>
       app
@@ -207,7 +222,7 @@ describe('with publicBefore, this is refused all the same', () => {
     const app = load(new Elysia().get('/open', ok)).get('/later', ok);
     await app.modules;
     expect(String(logged.mock.calls[0])).toMatch(
-      /would stay open: GET \/\w+\. To guard .* write \.use\(await \.\.\.\)/,
+      /would stay open: GET \/\w+\. A plugin before .* write \.use\(await \.\.\.\)/,
     );
     logged.mockRestore();
     for (const path of ['/later', '/own']) expect(await statuses(app, path, [{}])).not.toContain(200);
