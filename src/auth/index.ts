@@ -34,6 +34,7 @@ export type {
   KeySetEvent,
   KeySetState,
   LookedUpIssuer,
+  McpReason,
   MetadataMembers,
   OptionValues,
   ReadOptions,

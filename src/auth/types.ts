@@ -15,6 +15,18 @@ export type Algorithm = ProofAlgorithm | `ML-DSA-${44 | 65 | 87}`;
 /** `at+jwt` requires a token that says in `typ` that it is an access token (RFC 9068 §4). */
 export type TokenType = 'jwt' | 'at+jwt';
 
+/** Why an endpoint of protected-api/mcp itself rejects a request. These are not among `describeRejections`. */
+export type McpReason = `mcp_${'host' | 'origin' | 'method' | 'session' | 'size' | 'message' | 'task'}`;
+
+/** A method, so that TypeScript also takes a function for the reasons of a guard alone. */
+interface RejectionCallback {
+  call(
+    request: GuardRequest,
+    reason: RefusalReason | McpReason,
+    given: { readonly expected: string | undefined },
+  ): unknown;
+}
+
 /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
 export type FixedScope =
   | string
@@ -224,9 +236,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * Called with the internal reason of every rejection. For `proof_url`, `expected` is the URL that the proof should
    * have named: `publicUrl` and the path of the request. An exception fails the request.
    */
-  readonly onRefused?:
-    | ((request: GuardRequest, reason: RefusalReason, given: { readonly expected: string | undefined }) => unknown)
-    | undefined;
+  readonly onRefused?: RejectionCallback['call'] | undefined;
   /** Called when keys were fetched, could not be fetched, or expired. Its exceptions are ignored. */
   readonly onKeySetEvent?: ((event: KeySetEvent) => unknown) | undefined;
   /** Called when the replay store fails, and when it works again. Exceptions are ignored. Defaults to a warning. */

@@ -33,6 +33,7 @@ const ofMcp = { headers: { accept: 'application/json, text/event-stream' } };
 const atApi = { headers: { ...ofMcp.headers, host: 'api.example.com' } };
 const callOf = (name: string, method = 'tools/call') =>
   `POST /mcp ${JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { name } })}`;
+const taskCall = callOf('report').replace('}}', ',"task":{"ttl":60000}}}');
 const reports = { sub: 'ada', scope: 'read:messages' };
 const entra = (scp: string) => ({ iss: `${url}TENANT_ID/v2.0`, aud: 'APPLICATION_ID', scp });
 const delegated = (sub: string, act?: object) => ({ sub: 'ada', act: { sub, act }, scope: 'read:orders' });
@@ -147,6 +148,10 @@ const rows: readonly Row[] = [
       atApi,
     ],
   ),
+  ['guides/mcp#What outlives a request', callOf('report'), atMcp, 403, 'scope="reports:write"', atApi],
+  ['guides/mcp#What outlives a request', taskCall, { ...atMcp, scope: 'reports:write' }, 200, '"taskId"', atApi],
+  ['guides/mcp#What outlives a request', callOf('', 'tasks/list'), atMcp, 200, '"tasks":[{"taskId"', atApi],
+  ['guides/mcp#What outlives a request', callOf('', 'tasks/list'), { ...atMcp, sub: 'bob' }, 200, '"tasks":[]', atApi],
   ['guides/mcp#Hono', callOf('whoami'), atMcp, 200, 'You are ada', atApi],
   ['guides/mcp#Hono', 'GET /mcp', atMcp, 405, '', atApi],
   ['guides/mcp#Servers with a verifier', 'POST /mcp', atMcp, 200, '"sub":"ada"', atApi],

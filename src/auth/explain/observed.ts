@@ -42,7 +42,8 @@ export function observe(checked: CheckedOptions) {
     introspect: observeIntrospection(introspect, seen),
     isRevoked: undefined,
     onAccepted: undefined,
-    onRefused: (_, reason) => seen.reasons.push(reason),
+    // No endpoint of protected-api/mcp uses this guard.
+    onRefused: (_, reason) => seen.reasons.push(reason as RefusalReason),
     onKeySetEvent: (event) => {
       const reasons = 'reasons' in event ? event.reasons : undefined;
       for (const [kid, reason] of Object.entries(reasons ?? {})) seen.skipped.set(kid, reason);

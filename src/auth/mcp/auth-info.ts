@@ -5,7 +5,7 @@ import { parseUrl } from '../values/url.ts';
 export interface McpAuthInfo<AcceptedClaims extends object = Claims> {
   /** The access token. Never put it into a result of a tool. */
   readonly token: string;
-  /** The client, or `unknown`. Its users can share it: tell users apart by `extra.claims`. */
+  /** The client, or `unknown`. Its users can share it: tell users apart by `extra.user`. */
   readonly clientId: string;
   /** All scopes that the token grants. */
   readonly scopes: string[];
@@ -13,8 +13,11 @@ export interface McpAuthInfo<AcceptedClaims extends object = Claims> {
   readonly expiresAt: number;
   /** The identifier of the server. */
   readonly resource?: URL;
-  /** The claims of the token. */
-  readonly extra: { claims: AcceptedClaims };
+  /**
+   * The claims of the token, and the user: `iss`, `sub` and the client as one text. Bind to it what a server keeps
+   * longer than a request: tasks, events to replay, `requestState`.
+   */
+  readonly extra: { claims: AcceptedClaims; user: string };
 }
 
 /**
@@ -29,9 +32,17 @@ export function authInfoOf<AcceptedClaims extends object = Claims>({
   token,
   claims,
   scopes,
-  clientId = 'unknown',
+  clientId,
 }: Authentication<AcceptedClaims>): McpAuthInfo<AcceptedClaims> {
-  const { exp: expiresAt, aud } = claims as unknown as Claims;
+  const { exp: expiresAt, aud, iss, sub } = claims as unknown as Claims;
+  const extra = { claims, user: JSON.stringify([iss, sub, clientId]) };
   const [resource] = [aud].flat().flatMap((each) => parseUrl(String(each)) ?? []);
-  return { token, clientId, scopes: [...scopes], expiresAt, ...(resource && { resource }), extra: { claims } };
+  return {
+    token,
+    clientId: clientId ?? 'unknown',
+    scopes: [...scopes],
+    expiresAt,
+    ...(resource && { resource }),
+    extra,
+  };
 }

@@ -2,12 +2,21 @@ import { accept, isAccepted, type PlainResponse } from '../guard/decision.ts';
 import { preflight } from '../guard/metadata.ts';
 import { nonceHeaders } from '../guard/rejection.ts';
 import { type Decided, preparedGuard } from '../guard/route-check.ts';
-import type { Accepted, CheckRequirements, Guard, GuardRequest } from '../types.ts';
+import type { CheckRequirements, Guard, GuardRequest } from '../types.ts';
 import { systemClock } from '../values/clock.ts';
 import { authInfoOf } from './auth-info.ts';
-import { isPublic, type MessageBody, readMessages, rejectMessage, scopesFor } from './message.ts';
+import { createTaskFinder, McpHandles } from './handles.ts';
+import {
+  isPublic,
+  type McpMessage,
+  McpRejection,
+  type MessageBody,
+  readMessages,
+  scopesFor,
+  taskOf,
+  toolOf,
+} from './message.ts';
 import { type McpOptions, readMcpOptions } from './options.ts';
-import { McpSessions } from './sessions.ts';
 import type { Place } from './target.ts';
 
 /*
@@ -39,15 +48,23 @@ export function createMcpEndpoint(guard: Guard<object>, options: McpOptions) {
   const admit = createAdmission(rules);
 
   async function decide(exchange: McpExchange) {
+    const result = await walk(exchange);
+    if (result instanceof McpRejection) rules.onRejected(exchange.request, result);
+    return result;
+  }
+
+  async function walk(exchange: McpExchange) {
     const { request, place, host, setHeader } = exchange;
     const metadata = metadataFor(request);
     if (!metadata && place === undefined) return undefined;
     // DNS rebinding: a page of another site can reach a server of this machine by a name of its own.
-    if (!rules.isAllowedHost(host)) return rejectMessage(403, 'Host is not allowed');
+    if (!rules.isAllowedHost(host))
+      return new McpRejection('mcp_host', 403, 'Host is not allowed: it is neither of publicUrl nor in hosts');
     if (metadata) return metadata;
     const origin = request.headers.get('origin');
     if (origin === null) return admit(exchange);
-    if (!rules.isAllowedOrigin(origin)) return rejectMessage(403, 'Origin is not allowed');
+    if (!rules.isAllowedOrigin(origin))
+      return new McpRejection('mcp_origin', 403, 'Origin is not allowed: it is not in origins');
     const isPreflight = request.method === 'OPTIONS';
     const headers = { ...(isPreflight ? toPreflight : exposed), 'access-control-allow-origin': origin };
     for (const [name, value] of Object.entries(headers)) setHeader(name, value);
@@ -67,7 +84,8 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 /** Returns a function that checks a request to the endpoint: token, method, session, body and scopes. */
 function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
   const { resource, sessions: hasSessions, publicTools } = rules;
-  const sessions = new McpSessions();
+  const [sessions, tasks] = [new McpHandles(), new McpHandles()];
+  const toolOfAny = (message: McpMessage) => toolOf(message) ?? tasks.toolOf(taskOf(message) ?? '');
 
   return async ({ request, place, check, body, setHeader }: McpExchange) => {
     const { method, headers } = request;
@@ -78,15 +96,24 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
     // Without a token there is no stream: for a 401, clients would log in though they call public tools only.
     const methods = hasSessions && first.claims ? ['GET', 'POST', 'DELETE'] : ['POST'];
     if (!methods.includes(method))
-      return rejectMessage(405, 'Method not allowed', undefined, { Allow: methods.join(', ') });
-    const owner = ownerOf(first);
+      return new McpRejection('mcp_method', 405, 'Method not allowed without sessions', undefined, {
+        Allow: methods.join(', '),
+      });
+    const user = first.claims && authInfoOf<object>(first).extra.user;
     const session = hasSessions ? headers.get('mcp-session-id') : null;
-    if (session !== null && sessions.isForeign(session, owner)) return rejectMessage(404, 'Session not found', -32_001);
-    const { rejection, messages, message } =
-      method === 'POST' ? await readMessages(body(), rules.maxBodyBytes) : withoutBody;
-    if (rejection) return rejection;
-    const scope = first.claims ? scopesFor(messages, first.scopes, rules) : [];
-    const isDecided = first.claims ? scope.length === 0 : messages.every((each) => isPublic(each, publicTools));
+    // What is replayed after an event ID can be of a session that this process has forgotten.
+    const isReplay = hasSessions && headers.get('last-event-id') !== null;
+    if (session === null ? isReplay : sessions.isForeign(session, user) || (isReplay && !sessions.isOwn(session, user)))
+      return new McpRejection('mcp_session', 404, 'Session not found', -32_001);
+    const read = method === 'POST' ? await readMessages(body(), rules.maxBodyBytes) : withoutBody;
+    if (read instanceof McpRejection) return read;
+    const { messages, message } = read;
+    if (messages.some((each) => tasks.isForeign(taskOf(each) ?? '', user)))
+      return new McpRejection('mcp_task', 404, 'Task not found', -32_602);
+    const scope = first.claims ? scopesFor(messages, first.scopes, toolOfAny, rules) : [];
+    const isDecided = first.claims
+      ? scope.length === 0
+      : messages.every((each) => isPublic(each, publicTools) && rules.ofMessage(each).length === 0);
     const auth = isDecided ? first : await check(scope.length > 0 ? { scope } : {});
     if (!isAccepted(auth)) return auth;
     for (const header of nonceHeaders(auth.dpopNonce)) setHeader(...header);
@@ -101,11 +128,18 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
     /** Must be called with the response: its status, and the session that it opens. */
     function settle(status: number, opened: string | null): void {
       const used = opened ?? session;
-      if (!hasSessions || used === null || owner === undefined || status >= 400) return;
+      if (!hasSessions || used === null || user === undefined || status >= 400) return;
       if (method === 'DELETE') sessions.end(used);
-      else if (!sessions.isForeign(used, owner)) sessions.use(used, owner);
+      else sessions.use(used, user);
     }
-    return accept({ auth, authInfo, message, whenExpired, settle });
+    const calls = messages.filter((each) => toolOf(each) !== undefined);
+    const called = (id: unknown) => calls.find((each) => each.id === id) ?? calls[0];
+    /** Must be called with each part of the response, if it is there: the tasks of tools are their user's. */
+    const findTasks =
+      user !== undefined && calls[0] !== undefined
+        ? createTaskFinder((task, id) => tasks.use(task, user, toolOf(called(id) ?? {})))
+        : undefined;
+    return accept({ auth, authInfo, message, whenExpired, settle, findTasks });
   };
 }
 
@@ -114,12 +148,8 @@ export const notFound: PlainResponse = {
   headers: { 'content-type': 'text/plain;charset=UTF-8' },
   body: 'Not found',
 };
-const withoutBody = { rejection: undefined, messages: [], message: undefined };
+const withoutBody = { messages: [], message: undefined };
 
 /** For a 400, clients would not log in: this is a malformed Authorization header. */
 const unauthorized = (rejection: PlainResponse): PlainResponse =>
   rejection.status === 400 ? { ...rejection, status: 401 } : rejection;
-
-/** Returns a user of one client. */
-const ownerOf = ({ claims, clientId }: Accepted<object, true>): string | undefined =>
-  claims && JSON.stringify([Reflect.get(claims, 'iss'), Reflect.get(claims, 'sub'), clientId]);

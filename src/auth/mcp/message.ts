@@ -1,9 +1,11 @@
 import type { PlainResponse } from '../guard/decision.ts';
+import type { McpReason } from '../types.ts';
 import { isJsonObject, isListOf } from '../values/json.ts';
 import type { readMcpOptions } from './options.ts';
 
 /** A message of JSON-RPC 2.0, as far as it is checked. */
-interface McpMessage {
+export interface McpMessage {
+  readonly id?: unknown;
   readonly method?: string;
   readonly params?: unknown;
 }
@@ -14,26 +16,28 @@ export type MessageBody =
   | AsyncIterable<Uint8Array | string>
   | Iterable<Uint8Array | string>;
 
-/** Returns the response to a request that no handler gets: an error of JSON-RPC 2.0 without `id`, as MCP requires. */
-export const rejectMessage = (
-  status: number,
-  message: string,
-  code = -32_000,
-  headers: Record<string, string> = {},
-): PlainResponse => ({
-  status,
-  // RFC 9110 §15.1: some of these could be cached.
-  headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
-  body: JSON.stringify({ jsonrpc: '2.0', error: { code, message } }),
-});
+/** Why the endpoint itself rejects a request, and with what: an error of JSON-RPC 2.0 without `id`, as MCP requires. */
+export class McpRejection implements PlainResponse {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+
+  constructor(
+    readonly reason: McpReason,
+    readonly status: number,
+    message: string,
+    code = -32_000,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    // RFC 9110 §15.1: some of these could be cached.
+    this.headers = { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers };
+    this.body = JSON.stringify({ jsonrpc: '2.0', error: { code, message } });
+  }
+}
 
 /** As in the SDKs. A longer batch takes seconds to check. */
 const MAX_BATCH = 100;
 
-/** Each has all members, because the prototype of all objects may have one that is left out. */
-const noMessage = (rejection: PlainResponse) => ({ rejection, messages: [], message: undefined });
-
-/** Returns the message in a body, and those of a batch; or the response to a body that is no message. */
+/** Returns the message in a body, and those of a batch; or the rejection of a body that is no message. */
 export async function readMessages(body: MessageBody, maxBytes: number) {
   try {
     const decoder = new TextDecoder();
@@ -42,29 +46,37 @@ export async function readMessages(body: MessageBody, maxBytes: number) {
     if (!('parsed' in body))
       for await (const part of body) {
         bytes += part.length;
-        if (bytes > maxBytes) return noMessage(rejectMessage(413, 'Message is too long', -32_600));
+        if (bytes > maxBytes) return new McpRejection('mcp_size', 413, 'Message is longer than maxBodyBytes', -32_600);
         text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
       }
     const message: unknown = 'parsed' in body ? body.parsed : JSON.parse(text + decoder.decode());
     const messages: readonly unknown[] = [message].flat();
     if (messages.length > 0 && messages.length <= MAX_BATCH && isListOf(messages, isMessage))
-      return { rejection: undefined, messages, message };
-    return noMessage(rejectMessage(400, 'Body is not a message or a list of up to 100 messages', -32_600));
+      return { messages, message };
+    return new McpRejection('mcp_message', 400, 'Body is not a message or a list of up to 100 messages', -32_600);
   } catch {
-    return noMessage(rejectMessage(400, 'Body is not JSON', -32_700));
+    return new McpRejection('mcp_message', 400, 'Body is not JSON', -32_700);
   }
 }
 
-/** A handler could take another name than a string for the name of a tool. */
+/** A handler could take another name than a string for the name of a tool, or for the ID of a task. */
 function isMessage(value: unknown): value is McpMessage {
   const { method, params } = Object(value);
-  if (method === 'tools/call') return typeof Object(params).name === 'string';
+  const { name, taskId } = Object(params);
+  if (method === 'tools/call') return typeof name === 'string';
+  if (taskMethod.test(String(method)) && typeof taskId !== 'string') return false;
   return isJsonObject(value) && (method === undefined || typeof method === 'string');
 }
 
 /** Returns the name of the tool that a message calls. */
-const toolOf = ({ method, params }: McpMessage): string | undefined =>
+export const toolOf = ({ method, params }: McpMessage): string | undefined =>
   method === 'tools/call' ? String(Object(params).name) : undefined;
+
+const taskMethod = /^tasks\/(?:get|result|update|cancel)$/;
+
+/** Returns the ID of the task that a message is about. */
+export const taskOf = ({ method = '', params }: McpMessage): string | undefined =>
+  taskMethod.test(method) ? String(Object(params).taskId) : undefined;
 
 /** With these, a client begins, and shows what there is. Revision 2026-07-28 begins with `server/discover`. */
 const publicMethods =
@@ -83,10 +95,12 @@ export function isPublic(message: McpMessage, publicTools: readonly string[]): b
 export function scopesFor(
   messages: readonly McpMessage[],
   granted: readonly string[],
-  { ofAll, ofTools, scopes }: ReturnType<typeof readMcpOptions>,
+  toolOf: (message: McpMessage) => string | undefined,
+  { ofAll, ofTools, ofMessage, scopes }: ReturnType<typeof readMcpOptions>,
 ): readonly string[] {
   const isGranted = (name: string) => granted.includes(name);
-  const required = [ofAll, ...messages.map((each) => ofTools.get(toolOf(each) ?? '') ?? [])];
-  const needed = required.flatMap((lists) => lists.find((names) => names.every(isGranted)) ?? lists[0] ?? []);
-  return needed.length > 0 ? scopes.filter((name) => needed.includes(name) || isGranted(name)) : [];
+  const ofEach = messages.flatMap((each) => [ofTools.get(toolOf(each) ?? '') ?? [], ofMessage(each)]);
+  const needed = [ofAll, ...ofEach].flatMap((lists) => lists.find((names) => names.every(isGranted)) ?? lists[0] ?? []);
+  const known = new Set([...scopes, ...needed]);
+  return needed.length > 0 ? [...known].filter((name) => needed.includes(name) || isGranted(name)) : [];
 }

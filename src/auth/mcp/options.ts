@@ -3,9 +3,11 @@ import type { Alternatives } from '../guard/requirements.ts';
 import { quote } from '../options/describe-value.ts';
 import { boolean, code, integer, list, withDefault } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
-import type { FixedScope, Guard } from '../types.ts';
+import type { FixedScope, Guard, GuardRequest } from '../types.ts';
 import { hasMember, isJsonObject, isText, namesIn } from '../values/json.ts';
+import { ignoreRejection } from '../values/promises.ts';
 import { isLoopbackHost, parseUrl } from '../values/url.ts';
+import type { McpMessage, McpRejection } from './message.ts';
 
 /** The options of an MCP endpoint. */
 export interface McpOptions<PublicTools extends readonly string[] = readonly string[]> {
@@ -13,6 +15,12 @@ export interface McpOptions<PublicTools extends readonly string[] = readonly str
   readonly tools?: Readonly<Record<string, FixedScope>>;
   /** The scope that every request with a token requires. */
   readonly scope?: FixedScope;
+  /**
+   * Returns what a message requires besides a token, `scope` and `tools`, or undefined for nothing more: for resources,
+   * prompts, and tools that are not listed. It is called for each message, also for a public one, which then needs a
+   * token. An exception, a promise, or anything that is no scope fails the request.
+   */
+  readonly scopeOf?: (message: McpMessage) => FixedScope | undefined;
   /** Tools that need no token. Without a token, clients can then also initialize, ping, list and notify. */
   readonly publicTools?: PublicTools;
   /**
@@ -45,6 +53,7 @@ const optionRules = {
   tools: withDefault(code<object>('an object that maps names of tools to scopes', isJsonObject), {}),
   // Validated as the requirement of a guard.
   scope: code<FixedScope>('a scope', () => true),
+  scopeOf: code<NonNullable<McpOptions['scopeOf']>>('a function', (value) => typeof value === 'function'),
   publicTools: withDefault(list('a list of whole names of tools, without * and spaces around them', readName), []),
   origins: withDefault(list('a list of origins such as https://app.example.com', readOrigin), []),
   hosts: withDefault(list('a list of whole hosts such as mcp.internal', hostOf), []),
@@ -67,11 +76,11 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
     throw mistake('the first argument must be a guard from createGuard(options), with publicUrl among its options');
   // Getters of a class are not enumerable, but count: a variable that is not set must not open the endpoint.
   const namesGiven = Object.keys(optionRules).filter((name) => hasMember(Object(given), name));
-  const { tools, scope, origins, hosts, ...others } = checkMembers(action, optionRules, given, namesGiven);
+  const { tools, scope, scopeOf, origins, hosts, ...others } = checkMembers(action, optionRules, given, namesGiven);
   const odd = namesIn(tools).find((name) => readName(name) === undefined);
   if (odd !== undefined)
     throw mistake(
-      `tools must have whole names of tools, and ${quote(odd)} is none. Write scope for what all tools require`,
+      `tools must have whole names of tools, and ${quote(odd)} is none. Write scope for what all tools require, or scopeOf`,
     );
   const both = others.publicTools.find((name) => namesIn(tools).includes(name));
   if (both !== undefined) throw mistake(`the tool ${quote(both)} must not be in both tools and publicTools`);
@@ -91,6 +100,15 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
     toleranceMs: core.options.clockToleranceSeconds * 1000,
     ofAll,
     ofTools,
+    ofMessage(message: McpMessage): Alternatives {
+      const required = scopeOf?.(message);
+      if (required === undefined) return [];
+      ignoreRejection(required);
+      return alternativesOf(required, 'scopeOf(message)');
+    },
+    /** Tells the application of a rejection that is not the guard's. */
+    onRejected: (request: GuardRequest, { reason }: McpRejection) =>
+      ignoreRejection(core.options.onRefused?.(request, reason, { expected: undefined })),
     scopes: [...new Set([ofAll, ...ofTools.values()].flat(2))],
     isAllowedOrigin: (origin: string) => origins.includes(origin) || isLocal(parseUrl(origin)?.hostname),
     isAllowedHost(authority: string | null) {

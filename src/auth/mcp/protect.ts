@@ -59,12 +59,16 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
     });
     if (!result) return toResponse(notFound);
     if (!isAccepted(result)) return withHeaders(toResponse(result), added);
-    const { whenExpired, settle, ...context } = result;
+    const { whenExpired, settle, findTasks, ...context } = result;
     const response = await handler(request, context as Parameters<typeof handler>[1]);
     settle(response.status, response.headers.get('mcp-session-id'));
-    const isStream = whenExpired && response.headers.get('content-type')?.startsWith('text/event-stream');
-    const ending = isStream && response.body && new Response(endedBy(whenExpired, response.body), response);
-    return withHeaders(ending || response, added);
+    const type = response.headers.get('content-type') ?? '';
+    const isStream = type.startsWith('text/event-stream');
+    const ending =
+      isStream && whenExpired && response.body && new Response(endedBy(whenExpired, response.body), response);
+    const isRead = findTasks && response.body && (isStream || type.startsWith('application/json'));
+    const read = isRead && new Response(response.body.pipeThrough(readBy(findTasks)), response);
+    return withHeaders(ending || read || response, added);
   };
 }
 
@@ -89,6 +93,14 @@ function endedBy(
   stream.pipeTo(writable).then(cancelEnd, cancelEnd);
   return readable;
 }
+
+const readBy = (read: (part: Uint8Array) => void) =>
+  new TransformStream<Uint8Array, Uint8Array>({
+    transform(part, controller) {
+      read(part);
+      controller.enqueue(part);
+    },
+  });
 
 function withHeaders(response: Response, added: Headers): Response {
   if ([...added].length === 0) return response;

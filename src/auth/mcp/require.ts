@@ -41,10 +41,11 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
       setHeader: (name, value) => response.setHeader(name, value),
     });
     if (isAccepted(result)) {
-      const { authInfo, message, whenExpired, settle } = result;
+      const { authInfo, message, whenExpired, settle, findTasks } = result;
       // `_body` keeps the parser of Express 4, and so of NestJS 10, from reading the body again.
       Object.assign(incoming, { auth: authInfo }, message !== undefined && { body: message, _body: true });
       onHead(response, settle);
+      if (findTasks) onParts(response, findTasks);
       if (whenExpired) response.once('close', whenExpired(endOf(response)));
       return true;
     }
@@ -81,6 +82,18 @@ function onHead(response: OutgoingResponse, settle: (status: number, session: st
     return Reflect.apply(writeHead, Object.assign(response, { writeHead }), given);
   };
   Object.assign(response, { writeHead: write });
+}
+
+/** Calls back with each part of the body before it is sent. */
+function onParts(response: OutgoingResponse, read: (part: unknown) => void): void {
+  for (const name of ['write', 'end'] as const) {
+    const send = Reflect.get(response, name);
+    const sendRead = (...given: readonly unknown[]) => {
+      if (typeof given[0] === 'string' || given[0] instanceof Uint8Array) read(given[0]);
+      return Reflect.apply(send, response, given);
+    };
+    Object.assign(response, { [name]: sendRead });
+  }
 }
 
 const endOf = (response: OutgoingResponse) => () => {

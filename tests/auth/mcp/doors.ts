@@ -32,6 +32,18 @@ const described = (auth: { readonly claims?: { readonly sub?: string } | undefin
   ...rest,
 });
 
+/** The answer to `tools/call` that says that a task was created: in JSON, or in an event. */
+function taskAnswer(
+  created: string | null | undefined,
+  message: unknown,
+): readonly [type: string, text: string] | undefined {
+  if (!created) return undefined;
+  const text = JSON.stringify({ jsonrpc: '2.0', id: Object(message).id, result: { task: { taskId: created } } });
+  return created.startsWith('event')
+    ? ['text/event-stream', `: first\n\nevent: message\ndata: ${text}\n\n`]
+    : ['application/json', text];
+}
+
 /** Starts a server with an endpoint behind a door, and returns its port and what ends it. */
 export type Door = (options: McpOptions, guard?: ReturnType<typeof guardFor>) => Promise<Served>;
 
@@ -40,14 +52,16 @@ interface Served extends AsyncDisposable {
 }
 
 const fetchDoor: Door = async (options, guard = guardFor()) => {
-  const server = serve(
-    protectMcp(guard, options, async (request, { auth, authInfo, message }) => {
-      const opened = request.headers.get('x-opens');
-      const text = await request.text();
-      const rest = { scopes: authInfo?.scopes, resource: authInfo?.resource, message, text };
-      return Response.json(described(auth, rest), { headers: opened ? { 'mcp-session-id': opened } : {} });
-    }),
-  );
+  const mcp = protectMcp(guard, options, async (request, { auth, authInfo, message }) => {
+    const opened = request.headers.get('x-opens');
+    const [type, answer] = taskAnswer(request.headers.get('x-creates'), message) ?? [];
+    if (type) return new Response(answer, { headers: { 'content-type': type } });
+    const text = await request.text();
+    const rest = { scopes: authInfo?.scopes, resource: authInfo?.resource, message, text };
+    return Response.json(described(auth, rest), { headers: opened ? { 'mcp-session-id': opened } : {} });
+  });
+  // As a framework does. Bun itself would end the test.
+  const server = serve((request) => mcp(request).catch(() => new Response(null, { status: 500 })));
   return { origin: server.url.origin, [Symbol.asyncDispose]: () => server.stop(true) };
 };
 
@@ -56,6 +70,11 @@ type Routed = IncomingRequest & { readonly auth?: { scopes: string[]; resource?:
 function respondTo(request: Routed, response: ServerResponse): void {
   const { auth, body } = request;
   const opened = request.headers['x-opens'];
+  const [type, answer = ''] = taskAnswer(request.headers['x-creates'] as string | undefined, body) ?? [];
+  if (type) {
+    response.writeHead(200, { 'content-type': type }).write(answer.slice(0, 40));
+    return void response.end(Buffer.from(answer.slice(40)));
+  }
   const rest = { scopes: auth?.scopes, resource: auth?.resource, message: body, text: JSON.stringify(body) };
   // Frameworks pass headers here too, where `getHeader` does not find them.
   response.writeHead(200, {

@@ -247,6 +247,143 @@ describe.each(doors)('%s', (name, door) => {
   });
 });
 
+describe.each(doors)('%s', (_, door) => {
+  const ofTask = (method: string, taskId: unknown) => message(`tasks/${method}`, { taskId });
+  test.each(['json', 'event'])(
+    'a task in an answer (%s) belongs to its user, and needs the scope of its tool',
+    async (form) => {
+      await using served = await door({ tools: { add: 'write' } });
+      const send = senderTo(served);
+      const create = (token: string) => send({ body: call('add'), token, headers: { 'x-creates': `${form}-1` } });
+      expect(await (await create(tokens.writer)).text()).toContain(`"taskId":"${form}-1"`);
+      const bobWriter = await issuer.token({ sub: 'bob', client_id: 'app', scope: 'write' });
+      for (const method of ['get', 'result', 'cancel', 'update']) {
+        const statusOf = async (token: string | undefined, taskId: unknown = `${form}-1`) =>
+          (await send({ body: ofTask(method, taskId), ...(token !== undefined && { token }) })).status;
+        const statuses = [
+          await statusOf(tokens.writer),
+          // Another token of the same user, which may not call the tool.
+          await statusOf(tokens.reader),
+          await statusOf(bobWriter),
+          await statusOf(undefined),
+          await statusOf(tokens.writer, [`${form}-1`]),
+          // What the door has not seen goes to the handler.
+          await statusOf(tokens.reader, 'unknown'),
+        ];
+        expect([method, statuses]).toEqual([method, [200, 403, 404, 401, 400, 200]]);
+      }
+      expect((await send({ body: [list, ofTask('get', `${form}-1`)], token: bobWriter })).status).toBe(404);
+      expect((await send({ body: message('tasks/list'), token: bobWriter })).status).toBe(200);
+      // An answer to another user does not take a task over.
+      await (await send({ body: call('add'), token: bobWriter, headers: { 'x-creates': `${form}-1` } })).text();
+      expect((await send({ body: ofTask('get', `${form}-1`), token: tokens.writer })).status).toBe(200);
+    },
+  );
+
+  test('passes on the ID of an event only with a session that is the user\u2019s', async () => {
+    await using served = await door({ sessions: true });
+    const send = senderTo(served);
+    await send({ body: message('initialize'), token: tokens.reader, headers: { 'x-opens': 'one' } });
+    const statusOf = async (token: string, session?: string) => {
+      const headers = { 'last-event-id': '1', ...(session !== undefined && { 'mcp-session-id': session }) };
+      const statuses = [];
+      for (const method of ['GET', 'POST'])
+        statuses.push((await send({ method, token, headers, ...(method === 'POST' && { body: list }) })).status);
+      return statuses;
+    };
+    expect(await statusOf(tokens.reader, 'one')).toEqual([200, 200]);
+    for (const [token, session] of [
+      [tokens.bob, 'one'],
+      [tokens.bob, undefined],
+      [tokens.bob, 'unknown'],
+      [tokens.reader, 'unknown'],
+    ] as const)
+      expect([session, await statusOf(token, session)]).toEqual([session, [404, 404]]);
+  });
+
+  test('asks scopeOf for the scope of each message', async () => {
+    const scopeOf = ({ method, params }: { readonly method?: string; readonly params?: unknown }) => {
+      if (method === 'resources/read') return { anyOf: ['admin', 'files'] };
+      if (method === 'prompts/list') return 'prompts';
+      return Object(params).name === 'hidden' ? ['write', 'admin'] : undefined;
+    };
+    await using served = await door({
+      scope: 'read',
+      tools: { add: 'write' },
+      publicTools: ['look', 'hidden'],
+      scopeOf,
+    });
+    const send = senderTo(served);
+    const read = message('resources/read', { uri: 'file:///a' });
+    for (const [body, token, status, part] of [
+      [list, tokens.reader, 200, ''],
+      [read, tokens.reader, 403, 'scope="read admin"'],
+      [[list, read], tokens.reader, 403, 'scope="read admin"'],
+      [read, await issuer.token({ scope: 'read files' }), 200, ''],
+      [call('hidden'), tokens.writer, 403, 'scope="read write admin"'],
+      [call('look'), undefined, 200, ''],
+      [call('hidden'), undefined, 401, 'Bearer resource_metadata'],
+      [message('tools/list'), undefined, 200, ''],
+      [message('prompts/list'), undefined, 401, 'Bearer resource_metadata'],
+    ] as const) {
+      const { status: sent, headers } = await send({ body, token });
+      expect([body, sent, `${headers.get('www-authenticate')}`]).toEqual([body, status, expect.stringContaining(part)]);
+    }
+    const document = await send({ method: 'GET', path: metadataPath });
+    expect(await document.json()).toMatchObject({ scopes_supported: ['read', 'write'] });
+  });
+
+  test.each<[what: string, scopeOf: () => unknown]>([
+    ['a promise', () => Promise.resolve('read')],
+    ['a promise that is rejected', () => Promise.reject(new Error('A fault of the application'))],
+    [
+      'an exception',
+      () => {
+        throw new Error('A fault of the application');
+      },
+    ],
+    ['an empty list', () => []],
+    ['two scopes in one', () => 'read write'],
+    ['null', () => null],
+    ['false', () => false],
+  ])('responds with a 500 to a message for which scopeOf returns %s', async (_, scopeOf) => {
+    for (const options of [{}, { publicTools: ['look'] }]) {
+      await using served = await door({ ...options, scopeOf: scopeOf as never });
+      const sent = { body: call('look'), ...(!('publicTools' in options) && { token: tokens.writer }) };
+      expect((await senderTo(served)(sent)).status).toBe(500);
+    }
+  });
+
+  test('tells the application of every rejection, its own included', async () => {
+    const reasons: string[] = [];
+    const guard = guardFor({ onRefused: (_, reason) => void reasons.push(reason) });
+    await using served = await door({ sessions: true, origins: ['https://app.example.com'] }, guard);
+    const send = senderTo(served);
+    const token = tokens.reader;
+    await send({ body: message('initialize'), token: tokens.bob, headers: { 'x-opens': 'bob' } });
+    const sent = [
+      await send({ body: list, token, headers: { host: 'evil.example' } }),
+      await send({ body: list, token, headers: shout }),
+      await send({ method: 'PUT', token, body: list }),
+      await send({ body: list, token, headers: { 'mcp-session-id': 'bob' } }),
+      await send({ body: [], token }),
+      await send({ body: list }),
+    ];
+    expect(reasons).toEqual([
+      'mcp_host',
+      'mcp_origin',
+      'mcp_method',
+      'mcp_session',
+      'mcp_message',
+      'credentials_missing',
+    ]);
+    const texts = await Promise.all(sent.map((response) => response.text()));
+    expect(texts.slice(0, 3)).toEqual(
+      ['in hosts', 'in origins', 'sessions'].map((name) => expect.stringContaining(name)),
+    );
+  });
+});
+
 test('a tool that is inherited has its scope, and a request without a host gets a 403', async () => {
   const inherited: McpOptions = { tools: Object.create({ add: 'write' }) };
   const send = protectMcp(guardFor(), inherited, () => new Response());
@@ -294,6 +431,8 @@ describe('protectMcp() and requireMcp() reject', () => {
     ]),
     ['a URL as a host', { hosts: ['https://app.example.com'] }, 'hosts must be'],
     ['text as a boolean', { sessions: 'true' }, 'sessions must be true or false'],
+    ['a scope as a function', { scopeOf: 'read' }, 'scopeOf must be a function'],
+    ['an unset function', { scopeOf: undefined }, 'scopeOf must be a function'],
     ['no length', { maxBodyBytes: 0 }, 'maxBodyBytes must be'],
     ['no options', undefined, 'options must be an object'],
   ])('%s', (_, options, problem) => {

@@ -11,7 +11,7 @@ import { H3 } from 'h3';
 import { type Context, Hono } from 'hono';
 import { some } from 'hono/combine';
 import Koa from 'koa';
-import { createGuard, type RefusalReason, RejectionError } from 'protected-api';
+import { createGuard, RejectionError } from 'protected-api';
 import * as forFastify from 'protected-api/fastify';
 import * as forHono from 'protected-api/hono';
 import { checkIncoming, type Middleware, requireToken } from 'protected-api/node';
@@ -21,7 +21,7 @@ import { dpopNonceSecret, nonceOf } from '../../support/nonce.ts';
 import { listen } from '../../support/raw-http.ts';
 
 const issuer = await createTestIssuer();
-const reasons: RefusalReason[] = [];
+const reasons: string[] = [];
 const scope = 'read:messages';
 const guard = createGuard({ ...issuer.options, onRefused: (_, reason) => reasons.push(reason) });
 const thrown = { rejection: 'throw' } as const;

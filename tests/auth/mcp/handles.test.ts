@@ -2,18 +2,18 @@ import { expect, test } from 'bun:test';
 import { createGuard } from 'protected-api';
 import { authInfoOf, protectMcp } from 'protected-api/mcp';
 import { createTestIssuer } from 'protected-api/testing';
-import { McpSessions } from '../../../src/auth/mcp/sessions.ts';
+import { createTaskFinder, McpHandles } from '../../../src/auth/mcp/handles.ts';
 import { bearer } from '../../support/mint.ts';
 import { guardFor, issuer, message, resource } from './doors.ts';
 
 /** Opens sessions with these numbers for an owner. */
-const open = (sessions: McpSessions, owner: string, from: number, to: number) => {
+const open = (sessions: McpHandles, owner: string, from: number, to: number) => {
   for (let number = from; number < to; number += 1) sessions.use(`${owner} ${number}`, owner);
 };
-const isKept = (sessions: McpSessions, session: string) => sessions.isForeign(session, 'somebody');
+const isKept = (sessions: McpHandles, session: string) => sessions.isForeign(session, 'somebody');
 
 test('an owner has 100 sessions, and the one that was not used for longest is forgotten', () => {
-  const sessions = new McpSessions();
+  const sessions = new McpHandles();
   open(sessions, 'bob', 0, 1);
   open(sessions, 'ada', 0, 100);
   sessions.use('ada 0', 'ada');
@@ -22,7 +22,7 @@ test('an owner has 100 sessions, and the one that was not used for longest is fo
 });
 
 test('10,000 sessions are kept in all', () => {
-  const sessions = new McpSessions();
+  const sessions = new McpHandles();
   for (let owner = 0; owner < 100; owner += 1) open(sessions, `owner ${owner}`, 0, 100);
   expect(isKept(sessions, 'owner 0 0')).toBe(true);
   sessions.use('one more', 'ada');
@@ -30,12 +30,41 @@ test('10,000 sessions are kept in all', () => {
 });
 
 test('a session that nobody owns is the first user\u2019s, and is then nobody else\u2019s', () => {
-  const sessions = new McpSessions();
+  const sessions = new McpHandles();
   expect([undefined, 'ada'].map((owner) => sessions.isForeign('a', owner))).toEqual([false, false]);
   sessions.use('a', 'ada');
   expect([undefined, 'ada', 'bob'].map((owner) => sessions.isForeign('a', owner))).toEqual([true, false, true]);
   sessions.end('a');
   expect(sessions.isForeign('a', 'bob')).toBe(false);
+});
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const answer = (result: object, id = 1) => JSON.stringify({ jsonrpc: '2.0', id, result });
+const tooLong = 'a'.repeat(100_000);
+
+test.each<[what: string, parts: readonly (string | Uint8Array)[], found: readonly unknown[]]>([
+  ['in one part', [answer({ task: { taskId: 'a' } })], [['a', 1]]],
+  ['beside others', [answer({ resultType: 'task', taskId: 'a' })], [['a', 1]]],
+  [
+    'in a list',
+    [`[${answer({ task: { taskId: 'a' } })},${answer({ task: { taskId: 'b' } }, 2)}]`],
+    [
+      ['a', 1],
+      ['b', 2],
+    ],
+  ],
+  ['in parts of a byte', [...bytes(answer({ text: 'é', taskId: 'é' }))].map((byte) => Uint8Array.of(byte)), [['é', 1]]],
+  ['after a line that is too long', [tooLong, tooLong, `\n${answer({ taskId: 'a' })}`], [['a', 1]]],
+  ['in a line that is too long', [tooLong, answer({ taskId: 'a' })], []],
+  ['as text of a tool', [answer({ content: [{ type: 'text', text: '{"taskId":"a"}' }] })], []],
+  ['as a part of what a tool returns', [answer({ structuredContent: { task: { taskId: 'a' } } })], []],
+  ['as a number', [answer({ task: { taskId: 1 } })], []],
+  ['in no JSON', ['"taskId" {', 'null\n"taskId"\n'], []],
+])('the ID of a task is found %s', (_, parts, found) => {
+  const tasks: unknown[] = [];
+  const read = createTaskFinder((...task) => tasks.push(task));
+  for (const part of parts) read(part);
+  expect(tasks).toEqual(found as unknown[]);
 });
 
 const send = (guard: ReturnType<typeof guardFor>, respond: (id: string) => Response | Promise<Response>) => {
@@ -93,7 +122,10 @@ test('authInfoOf() names the first URL of the audience, and a client that is not
   const info = authInfoOf(auth);
   expect({ ...info, resource: info.resource?.href }).toEqual({
     ...{ token, clientId: 'unknown', scopes: ['a', 'b'], expiresAt: auth.claims.exp },
-    ...{ resource: 'https://api.example.com/mcp', extra: { claims: auth.claims } },
+    ...{
+      resource: 'https://api.example.com/mcp',
+      extra: { claims: auth.claims, user: JSON.stringify([issuer.options.issuer, 'ada', null]) },
+    },
   });
   const named = createGuard({ ...issuer.options, audience: 'other' });
   const other = bearer(await issuer.token({ aud: 'other', client_id: 'app' }));

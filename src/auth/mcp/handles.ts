@@ -1,0 +1,60 @@
+import { ifPossible } from '../values/faults.ts';
+import { RecentMap } from '../values/recent-map.ts';
+
+/** Remembers whose a session or a task is: the 10,000 used last, and 100 of each user. */
+export class McpHandles {
+  readonly #kept = new RecentMap<{ readonly user: string; readonly tool?: string | undefined }>(10_000);
+
+  /** Whether it is somebody else's, not nobody's: opened without a token, or forgotten. */
+  isForeign(id: string, user: string | undefined): boolean {
+    return ![undefined, user].includes(this.#kept.peek(id)?.user);
+  }
+
+  /** Returns the tool that a task of this ID comes from. */
+  toolOf(id: string): string | undefined {
+    return this.#kept.peek(id)?.tool;
+  }
+
+  isOwn(id: string, user: string | undefined): boolean {
+    return user !== undefined && this.#kept.peek(id)?.user === user;
+  }
+
+  /** Remembers who uses it, unless it is somebody else's. */
+  use(id: string, user: string, tool?: string): void {
+    if (this.isForeign(id, user) || this.#kept.get(id)) return;
+    this.#kept.set(id, { user, tool });
+    let own = 0;
+    for (const [each, other] of this.#kept) if (other.user === user && ++own > 100) this.end(each);
+  }
+
+  /** Forgets it. */
+  end(id: string): void {
+    this.#kept.delete(id);
+  }
+}
+
+/** Longer than any message that says that a task was created. */
+const MAX_LINE = 2 ** 16;
+
+/**
+ * Returns a function that reads the parts of an answer, JSON in one line or a stream of events, and calls back with the
+ * ID of each task in it, and that of its request.
+ */
+export function createTaskFinder(found: (task: string, request: unknown) => void): (part: unknown) => void {
+  const decoder = new TextDecoder();
+  let rest = '';
+  return (part) => {
+    const lines = (rest + (part instanceof Uint8Array ? decoder.decode(part, { stream: true }) : part)).split('\n');
+    const last = lines.at(-1) ?? '';
+    // What begins with this is no JSON.
+    rest = last.length > MAX_LINE ? '!' : last;
+    for (const line of lines.filter((each) => each.includes('"taskId"'))) {
+      const answers: unknown = ifPossible(() => JSON.parse(line.replace(/^data:/, '')));
+      for (const { id, result } of [answers].flat().map(Object)) {
+        const { task, taskId } = Object(result);
+        const created: unknown = Object(task).taskId ?? taskId;
+        if (typeof created === 'string') found(created, id);
+      }
+    }
+  };
+}
