@@ -5,7 +5,7 @@ import { readKeySet } from '../../../src/auth/keys/jwk-set-document.ts';
 import { KeptIssuers } from '../../../src/auth/lookup/kept-issuers.ts';
 import { Questions } from '../../../src/auth/lookup/questions.ts';
 import { RefusedIssuers } from '../../../src/auth/lookup/refused-issuers.ts';
-import { McpSessions } from '../../../src/auth/mcp/sessions.ts';
+import { McpHandles } from '../../../src/auth/mcp/handles.ts';
 import { optionRules } from '../../../src/auth/options/rules.ts';
 import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
 import { TokenCache } from '../../../src/auth/token/token-cache.ts';
@@ -284,7 +284,7 @@ const maps: Readonly<Record<string, readonly [limit: number, adds: number, fill:
     101,
     150,
     () => {
-      const sessions = new McpSessions();
+      const sessions = new McpHandles();
       let added = 0;
       const add = (index: number) => {
         added = index;
