@@ -21,7 +21,7 @@ export type App = ReturnType<typeof createApp>;
 /** Returns the application with all routes and error responses, as a Web-standard `fetch(Request): Response`. */
 export function createApp(dependencies: Dependencies) {
   const { guard, options, readiness, hasDocumentation, tokenEndpoint, developmentIssuer, ...http } = dependencies;
-  const { publicUrl } = options;
+  const [publicUrl] = [options.publicUrl ?? []].flat();
   // Swagger UI and MCP clients send headers of their own.
   const respondPreflight = (request: Request) =>
     guard.metadata(request) ??

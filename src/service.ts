@@ -41,7 +41,7 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
   // Asked for when a token is requested: the application needs the guard, which needs the keys of the issuer.
   const developmentIssuer =
     settings.issuer === 'development'
-      ? createServiceIssuer(options.publicUrl ?? '', () => scopesOf(app.routes), secrets)
+      ? createServiceIssuer([options.publicUrl ?? ''].flat()[0] ?? '', () => scopesOf(app.routes), secrets)
       : undefined;
   // Its keys are given, because whether this process reaches its own listener depends on the network.
   const keys = developmentIssuer && { ...developmentIssuer.options, jwksUri: undefined };

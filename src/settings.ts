@@ -120,7 +120,7 @@ export function readSettings(given: Environment, isDev: boolean, atStart?: reado
   if (problems.length > 0 || options === undefined) throw new SettingsError(problems);
 
   const optionsAt = (port: number) => {
-    const origin = (environment.PUBLIC_URL && options.publicUrl) || `http://localhost:${port}`;
+    const [origin = `http://localhost:${port}`] = environment.PUBLIC_URL ? [options.publicUrl ?? []].flat() : [];
     return optionsFromEnvironment(forDevelopment(environment, origin));
   };
   const names = [...optionsFromEnvironment.settingNames, ...Object.keys(processRules).map(settingNameOf)];

@@ -138,8 +138,12 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * time of the nonce instead of `iat`, so the clock of a client may be wrong.
    */
   readonly dpopNonceSecret?: string | readonly string[] | undefined;
-  /** The https URL at which clients reach the API. Challenges then name the URL of its metadata (RFC 9728 §5.1). */
-  readonly publicUrl?: string | undefined;
+  /**
+   * The https URL at which clients reach the API. Challenges then name the URL of its metadata (RFC 9728 §5.1). For an
+   * API with several names, a list, whose hosts differ: the URL whose host the request has in `Host` counts for its
+   * challenge, metadata and proofs, and the first one for any other host.
+   */
+  readonly publicUrl?: string | readonly string[] | undefined;
   /**
    * Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. If `jwksMaxStaleSeconds` is
    * small, it is refreshed up to `jwksTimeoutSeconds` earlier, so that no key expires while the issuer responds.
@@ -183,7 +187,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly authorizationServers?: readonly string[] | undefined;
   /**
    * The identifier of the protected resource (RFC 9728). It must have the origin of `publicUrl`, its default, and can
-   * have a query. Clients get it in canonical form (RFC 3986 §6.2.2). `aud` is compared with `audience` only.
+   * have a query. Beside a list of `publicUrl`s, it is a path, such as `/mcp`, at each of them. Clients get it in canonical form (RFC 3986 §6.2.2). `aud` is compared with `audience` only.
    */
   readonly resource?: string | undefined;
   /**

@@ -29,7 +29,8 @@ export function createDocument(app: AnyElysia, api: DescribedApi, tokenEndpoint:
     Record<string, Readonly<Record<string, Operation>>>
   >;
   const schemas: Record<string, object> = { ErrorObject: errorSchemaOf(errorsOf(api, scopes)) };
-  const { publicUrl, dpop, dpopNonceSecret } = options;
+  const { dpop, dpopNonceSecret } = options;
+  const [publicUrl] = [options.publicUrl ?? []].flat();
   const complete = (operation: Operation): Operation => {
     const { security = [], responses = {}, parameters = [] } = operation;
     // The challenge of a route names the scopes of its first alternative.

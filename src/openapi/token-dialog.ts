@@ -12,7 +12,8 @@ export function renderDialog(
   tokenEndpoint: string | undefined,
   clients: readonly Client[] = [],
 ): Html {
-  const { dpop, publicUrl } = options;
+  const { dpop } = options;
+  const [publicUrl] = [options.publicUrl ?? []].flat();
   const [audience = ''] = options.audience;
   const ways = clients.map(describeClient);
   if (tokenEndpoint !== undefined)

@@ -50,7 +50,8 @@ type ProofPlan = typeof proofPlans extends fc.Arbitrary<infer Plan> ? Plan : nev
 export function buildProof({ target, respellings, changes, edits, ...plan }: ProofPlan) {
   const made = changes.map(([, change]) => change);
   const { method = 'GET', ...overrides }: ProofRow[1] = Object.assign({ algorithm: plan.algorithm }, ...made);
-  const { publicUrl = target.publicUrl, key = proofKey(overrides.algorithm) } = overrides;
+  const { key = proofKey(overrides.algorithm) } = overrides;
+  const publicUrl = String(overrides.publicUrl ?? target.publicUrl);
   const { path } = target;
   const url = respellings.reduce<string>((spelt, [from, to]) => spelt.replace(from, to), publicUrl + path);
   const header = merged([...made.map((change) => change.header), ...plan.header]);

@@ -31,6 +31,7 @@ const atMcp = { aud: `${audience}/mcp`, sub: 'ada' };
 const notes = { aud: 'http://localhost:3010/mcp', sub: 'ada', scope: 'notes:read' };
 const ofMcp = { headers: { accept: 'application/json, text/event-stream' } };
 const atApi = { headers: { ...ofMcp.headers, host: 'api.example.com' } };
+const atOther = { headers: { ...ofMcp.headers, host: 'mcp.example.org' } };
 const callOf = (name: string, method = 'tools/call') =>
   `POST /mcp ${JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { name } })}`;
 const taskCall = callOf('report').replace('}}', ',"task":{"ttl":60000}}}');
@@ -148,6 +149,9 @@ const rows: readonly Row[] = [
       atApi,
     ],
   ),
+  ['guides/mcp#Several names', callOf('a'), atMcp, 200, '"https://api.example.com/mcp"', atApi],
+  ['guides/mcp#Several names', callOf('a'), atMcp, 200, '"https://mcp.example.org/mcp"', atOther],
+  ['guides/mcp#Several names', callOf('a'), undefined, 401, 'resource_metadata="https://mcp.example.org', atOther],
   ['guides/mcp#What outlives a request', callOf('report'), atMcp, 403, 'scope="reports:write"', atApi],
   ['guides/mcp#What outlives a request', taskCall, { ...atMcp, scope: 'reports:write' }, 200, '"taskId"', atApi],
   ['guides/mcp#What outlives a request', callOf('', 'tasks/list'), atMcp, 200, '"tasks":[{"taskId"', atApi],

@@ -4,6 +4,7 @@ import { toResponse } from '../guard/decision.ts';
 import { readResourceMembers, resourceMetadataPath } from '../guard/metadata.ts';
 import { boolean } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
+import { publicNames } from '../proof/public-names.ts';
 import type { Claims, MisspeltRequirements, PluginSettings, ResourceMembers, RouteRequirements } from '../types.ts';
 import { override, refuseOtherCopies } from './composition.ts';
 import { claimsHook, publicHook, type RequirementMacros, requirementMacros } from './hooks.ts';
@@ -123,14 +124,16 @@ export function resourceMetadata(given: GuardOr<AnyOptions>, members: ResourceMe
     if (plain === undefined) throw new NotFoundError();
     return toResponse(plain);
   };
-  const path = resourceMetadataPath(resource);
+  const paths = new Set(publicNames(core.options).map((each) => resourceMetadataPath(each.resource)));
   // Without a route for HEAD, Elysia replaces the length of the document by that of the empty body.
-  for (const method of ['GET', 'HEAD', 'OPTIONS'])
-    plugin.route(method, path, serve, { detail: { hide: true }, beforeHandle: publicHook });
+  for (const path of paths)
+    for (const method of ['GET', 'HEAD', 'OPTIONS'])
+      plugin.route(method, path, serve, { detail: { hide: true }, beforeHandle: publicHook });
   return plugin;
 }
 
-const resourceOf = ({ options: { publicUrl, resource = publicUrl } }: GuardCore) => resource;
+/** Returns the identifier at the first name. */
+const resourceOf = ({ options }: GuardCore) => publicNames(options)[0]?.resource;
 
 /** Returns the scopes that these routes require of tokens for this resource. */
 function scopesFor(resource: string, routes: readonly ListedRoute[]): string[] {

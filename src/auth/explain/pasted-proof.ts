@@ -3,6 +3,7 @@ import { refusals } from '../refusals.ts';
 import type { CheckedOptions, GuardRequest, RefusalReason, Scheme } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
+import { parseUrl } from '../values/url.ts';
 import { authorization, headerIn, membersOf } from './pasted.ts';
 
 /*
@@ -62,7 +63,7 @@ export function requestWith(
   const headers = new Headers({ authorization: `${scheme} ${token}`, ...(proof && { dpop: proof.text }) });
   return {
     method: proof?.method ?? 'GET',
-    url: `http://localhost${proof ? pathAtServer(proof, publicUrl) : '/'}`,
+    url: proof ? urlAtServer(proof, publicUrl) : 'http://localhost/',
     headers,
   };
 }
@@ -83,11 +84,24 @@ export async function expectedOf(
   const isOld = typeof iat === 'number' && iat * 1000 < Date.now();
   const then = later === undefined ? 'the request is accepted' : `it is rejected too: ${refusals[later].description}`;
   return {
-    url: `${publicUrl}${pathAtServer(proof, publicUrl)}`,
+    url: `${nameFor(proof, publicUrl)}${pathAtServer(proof, nameFor(proof, publicUrl))}`,
     tokenHash: await sha256(token),
     thumbprint: await calculateJwkThumbprint(Object(proof.header.jwk)).catch(() => undefined),
     atItsTime: isOld ? then : undefined,
   };
+}
+
+/** Returns which of the names of the API a proof is for, or the first. */
+function nameFor({ url }: PastedProof, publicUrl: CheckedOptions['publicUrl']): string | undefined {
+  const urls = [publicUrl ?? []].flat();
+  return urls.find((each) => parseUrl(each)?.host === parseUrl(url)?.host) ?? urls[0];
+}
+
+/** Returns the URL as a server with several names gets it. With one name, its host counts for nothing. */
+function urlAtServer(proof: PastedProof, publicUrl: CheckedOptions['publicUrl']): string {
+  const name = nameFor(proof, publicUrl);
+  const origin = Array.isArray(publicUrl) ? parseUrl(name ?? '')?.origin : undefined;
+  return `${origin ?? 'http://localhost'}${pathAtServer(proof, name)}`;
 }
 
 /** Returns the path as a server behind `publicUrl` gets it: without that of `publicUrl`. */

@@ -1,9 +1,10 @@
 import { createBindingCheck } from '../proof/binding.ts';
 import { isSamePresentation, type Presentation } from '../proof/presentation.ts';
+import { createNameFinder, publicNames } from '../proof/public-names.ts';
 import { Refusal, refuse } from '../refusals.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
 import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
-import type { Anonymous, Authentication, CheckedOptions, Claims, DpopMode, GuardRequest, Scheme } from '../types.ts';
+import type { Anonymous, Authentication, CheckedOptions, Claims, GuardRequest, Scheme } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { attempt, ignoreRejection, isPromise, run, type Steps, wait, whenSettled } from '../values/promises.ts';
@@ -45,7 +46,7 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
   const { verifier, reject, checkAnyScope, now } = parts;
   const { onAccepted } = options;
   const readCredentials = createCredentialsReader(options);
-  const share = createSharing(options.dpop);
+  const share = createSharing(options);
   const checkBinding = createBindingCheck({ ...options, withinLimit: parts.withinLimit, now });
   const applySchema = createClaimsReader(options.claims);
   const checkRevocation = createRevocationCheck(options, parts.withinLimit);
@@ -182,12 +183,15 @@ interface Shared extends Presentation {
  * Returns a function that finds what earlier checks of a request by this guard left. proof.ts keeps the result of a
  * proof by what is shared here, and presentation.ts the use of a proof by request, because several guards can check it.
  */
-function createSharing(dpop: DpopMode): (request: GuardRequest, token: string) => Shared {
+function createSharing(options: CheckedOptions): (request: GuardRequest, token: string) => Shared {
+  const { dpop } = options;
+  const findName = createNameFinder(publicNames(options));
   const sharedBy = new WeakMap<GuardRequest, Shared>();
   return (request, token) => {
     const { method, url, headers } = request;
     const proof = dpop === 'off' ? null : headers.get('dpop');
-    const shared = { method, url, token, proof, verified: undefined, isAnnounced: false };
+    const name = findName(request);
+    const shared = { method, url, name, token, proof, verified: undefined, isAnnounced: false };
     const known = sharedBy.get(request);
     if (known !== undefined && isSamePresentation(known, shared)) return known;
     sharedBy.set(request, shared);

@@ -4,7 +4,8 @@ import { isDiscoverable, optionsByIssuer } from '../options/issuers.ts';
 import { code, text } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
 import { settingOf } from '../options/setting.ts';
-import type { CheckedOptions, MetadataMembers, ResourceMembers } from '../types.ts';
+import { createNameFinder, publicNames } from '../proof/public-names.ts';
+import type { CheckedOptions, GuardRequest, MetadataMembers, ResourceMembers } from '../types.ts';
 import type { Members } from '../values/json.ts';
 import { pathOf } from '../values/url.ts';
 import type { PlainResponse } from './decision.ts';
@@ -37,12 +38,11 @@ export function createMetadata(
   options: CheckedOptions,
   notAllowed: Readonly<Record<'text' | 'contentType', string>> & { readonly status: number },
 ) {
-  const { publicUrl, resource = publicUrl, dpop, clientCertificate } = options;
-  if (resource === undefined) return () => undefined;
-  const path = resourceMetadataPath(resource);
-  const { search } = new URL(resource);
+  const { dpop, clientCertificate } = options;
+  const names = publicNames(options);
+  if (names.length === 0) return () => undefined;
+  const findName = createNameFinder(names);
   const document = {
-    resource,
     authorization_servers: options.authorizationServers ?? authorizationServers(options),
     bearer_methods_supported: ['header'],
     ...(clientCertificate && { tls_client_certificate_bound_access_tokens: true }),
@@ -51,8 +51,18 @@ export function createMetadata(
       dpop_bound_access_tokens_required: dpop === 'required',
     }),
   };
+  const places = names.map(({ resource }) => {
+    const { search } = new URL(resource);
+    return { resource, search, path: resourceMetadataPath(resource) };
+  });
+  // RFC 9728 §7.10. A minute bounds how long a client goes on with what an operator has changed. A cache can leave the
+  // Host out of its key.
+  const caching = names.length > 1 ? 'no-store' : 'max-age=60';
 
-  return ({ method, url }: Pick<Request, 'method' | 'url'>, readDetails: () => Details): PlainResponse | undefined => {
+  return (request: GuardRequest, readDetails: () => Details): PlainResponse | undefined => {
+    const { method, url } = request;
+    const { resource, search, path } = places[findName(request)] ?? {};
+    if (resource === undefined) return undefined;
     // Resources can have one path, and differ in the query (RFC 9728 §3.1).
     if (pathOf(url) !== path || (search !== '' && new URL(url).search !== search)) return undefined;
     if (method === 'OPTIONS') return { status: 204, headers: preflight, body: null };
@@ -63,14 +73,14 @@ export function createMetadata(
     const headers = { ...crossOrigin, 'content-type': 'application/json' };
     const { scopes, members } = readDetails();
     const body = {
+      resource,
       ...document,
       // RFC 9728 §3.2: a parameter without values is left out.
       ...(scopes.length > 0 && { scopes_supported: scopes }),
       ...members,
     };
     const text = JSON.stringify(body);
-    // RFC 9728 §7.10. A minute bounds how long a client goes on with what an operator has changed.
-    const cached = { ...headers, 'cache-control': 'max-age=60' };
+    const cached = { ...headers, 'cache-control': caching };
     if (method === 'GET') return { status: 200, headers: cached, body: text };
     // RFC 9110 §8.6: the length of what GET returns. Bun would send 0.
     const length = String(new TextEncoder().encode(text).length);
@@ -128,11 +138,12 @@ export function resourceMetadataPath(resource: string): string {
   return `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
 }
 
-/** Returns the URL of a resource's metadata; undefined without `publicUrl`. */
-export function resourceMetadataUrl({
-  publicUrl,
-  resource = publicUrl,
-}: Pick<CheckedOptions, 'publicUrl' | 'resource'>): string | undefined {
+/** Returns the URL of a resource's metadata, at one of the names of the API; undefined without `publicUrl`. */
+export function resourceMetadataUrl(
+  options: Pick<CheckedOptions, 'publicUrl' | 'resource'>,
+  name = 0,
+): string | undefined {
+  const { resource } = publicNames(options)[name] ?? {};
   if (resource === undefined) return undefined;
   const { origin, search } = new URL(resource);
   return origin + resourceMetadataPath(resource) + search;

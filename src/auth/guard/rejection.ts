@@ -1,5 +1,6 @@
 import { code, integer, text } from '../options/kinds.ts';
 import { readMembers } from '../options/members.ts';
+import { createNameFinder, publicNames } from '../proof/public-names.ts';
 import { type Refusal, refusals } from '../refusals.ts';
 import type { CheckedOptions, DpopMode, GuardRequest, RefusalDescription, RefusalReason, Scheme } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
@@ -30,33 +31,34 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
   const own = Object.entries(options.errorHeaders ?? {}).filter(([name]) => !isDropped(name));
   const always = Object.fromEntries(new Headers(own));
   const known = new WeakMap<Shown, Map<string, Rejection>>();
+  const findName = createNameFinder(publicNames(options));
 
-  function create(refusal: Refusal, scheme: Scheme, { challenge, isOptional }: Shown): Rejection {
+  function create(refusal: Refusal, scheme: Scheme, { challenge, isOptional }: Shown, name: number): Rejection {
     const { reason, status, text, isJson, contentType } = prepared[refusal.reason];
     const headers = {
       ...always,
       'content-type': contentType,
       'cache-control': 'no-store',
-      ...rejectionHeaders(refusal, scheme, challenge, options),
+      ...rejectionHeaders(refusal, scheme, challenge, options, name),
       ...(isOptional && { vary: [always.vary ?? [], 'Authorization'].flat().join(', ') }),
     };
     return Object.freeze({ reason, status, headers: Object.freeze(headers), body: text, isJson });
   }
 
   /** A route passes the same object each time, and needs the same rejection, unless that is for one client. */
-  function find(refusal: Refusal, scheme: Scheme, shown: Shown): Rejection {
-    if (refusal.retryAfterSeconds > 1 || refusal.nonce !== undefined) return create(refusal, scheme, shown);
+  function find(refusal: Refusal, scheme: Scheme, shown: Shown, name: number): Rejection {
+    if (refusal.retryAfterSeconds > 1 || refusal.nonce !== undefined) return create(refusal, scheme, shown, name);
     const ofRoute = known.get(shown) ?? new Map<string, Rejection>();
     known.set(shown, ofRoute);
-    const key = `${scheme} ${refusal.reason}`;
-    const rejection = ofRoute.get(key) ?? create(refusal, scheme, shown);
+    const key = `${scheme} ${refusal.reason} ${name}`;
+    const rejection = ofRoute.get(key) ?? create(refusal, scheme, shown, name);
     ofRoute.set(key, rejection);
     return rejection;
   }
 
   return (request: GuardRequest, refusal: Refusal, scheme: Scheme, shown: Shown): Rejection => {
     ignoreRejection(options.onRefused?.(request, refusal.reason, { expected: refusal.expected }));
-    return find(refusal, scheme, shown);
+    return find(refusal, scheme, shown, findName(request));
   };
 }
 
@@ -142,6 +144,7 @@ export function rejectionHeaders(
   scheme: Scheme,
   challenge: ChallengeParameters,
   options: CheckedOptions,
+  publicName = 0,
 ): Readonly<Record<string, string>> {
   const { dpop } = options;
   const { status, description, error } = refusals[reason];
@@ -158,7 +161,7 @@ export function rejectionHeaders(
       acr_values: challenge.acrValues,
       max_age: challenge.maxAge,
       algs: name === 'DPoP' ? proofAlgorithmNames(options).join(' ') : undefined,
-      resource_metadata: resourceMetadataUrl(options),
+      resource_metadata: resourceMetadataUrl(options, publicName),
     };
     const quoted = Object.entries(parameters).flatMap(([key, value]) =>
       value === undefined ? [] : [`${key}="${value}"`],

@@ -17,7 +17,7 @@ import {
   toolOf,
 } from './message.ts';
 import { type McpOptions, readMcpOptions } from './options.ts';
-import type { Place } from './target.ts';
+import { createPlaceReader, type Place } from './target.ts';
 
 /*
  * The order in which a request to an MCP endpoint is checked, whatever server it reached. Tokens and scopes are checked
@@ -38,14 +38,16 @@ export interface McpExchange {
 }
 
 /**
- * Returns the identifier of an endpoint, and a function that decides about requests for it and for its metadata, and
- * returns undefined for any other.
+ * Returns a function that says whether a target is the endpoint's, and one that decides about requests for it and for
+ * its metadata, and returns undefined for any other.
  * @throws {TypeError} the first argument is not a guard with `publicUrl`, or an option is not valid
  */
 export function createMcpEndpoint(guard: Guard<object>, options: McpOptions) {
   const rules = readMcpOptions(guard, options);
   const metadataFor = preparedGuard(guard).prepareMetadata({ scopes: rules.scopes });
   const admit = createAdmission(rules);
+  const readers = rules.resources.map(createPlaceReader);
+  const findPlace = (request: GuardRequest, target: string) => readers[rules.findName(request)]?.(target);
 
   async function decide(exchange: McpExchange) {
     const result = await walk(exchange);
@@ -63,7 +65,7 @@ export function createMcpEndpoint(guard: Guard<object>, options: McpOptions) {
     if (metadata) return metadata;
     const origin = request.headers.get('origin');
     if (origin === null) return admit(exchange);
-    if (!rules.isAllowedOrigin(origin))
+    if (!rules.isAllowedOrigin(origin, rules.findName(request)))
       return new McpRejection('mcp_origin', 403, 'Origin is not allowed: it is not in origins');
     const isPreflight = request.method === 'OPTIONS';
     const headers = { ...(isPreflight ? toPreflight : exposed), 'access-control-allow-origin': origin };
@@ -71,7 +73,7 @@ export function createMcpEndpoint(guard: Guard<object>, options: McpOptions) {
     return isPreflight ? noContent : admit(exchange);
   }
 
-  return { decide, resource: rules.resource };
+  return { decide, findPlace };
 }
 
 const noContent: PlainResponse = { status: 204, headers: {}, body: null };
@@ -83,7 +85,7 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** Returns a function that checks a request to the endpoint: token, method, session, body and scopes. */
 function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
-  const { resource, sessions: hasSessions, publicTools } = rules;
+  const { sessions: hasSessions, publicTools } = rules;
   const [sessions, tasks] = [new McpHandles(), new McpHandles()];
   const toolOfAny = (message: McpMessage) => toolOf(message) ?? tasks.toolOf(taskOf(message) ?? '');
 
@@ -117,7 +119,8 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
     const auth = isDecided ? first : await check(scope.length > 0 ? { scope } : {});
     if (!isAccepted(auth)) return auth;
     for (const header of nonceHeaders(auth.dpopNonce)) setHeader(...header);
-    const authInfo = auth.claims && { ...authInfoOf<object>(auth), resource: new URL(resource) };
+    const resource = new URL(rules.resources[rules.findName(request)] ?? '');
+    const authInfo = auth.claims && { ...authInfoOf<object>(auth), resource };
     const isStream = method === 'GET' || messages.some((each) => each.method === 'subscriptions/listen');
     const expiresAtMs = authInfo && isStream ? authInfo.expiresAt * 1000 + rules.toleranceMs : undefined;
     /** Calls back when an event stream that is the response must end, and returns what cancels that. */

@@ -3,6 +3,7 @@ import type { Alternatives } from '../guard/requirements.ts';
 import { quote } from '../options/describe-value.ts';
 import { boolean, code, integer, list, withDefault } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
+import { createNameFinder, publicNames } from '../proof/public-names.ts';
 import type { FixedScope, Guard, GuardRequest } from '../types.ts';
 import { hasMember, isJsonObject, isText, namesIn } from '../values/json.ts';
 import { ignoreRejection } from '../values/promises.ts';
@@ -71,8 +72,9 @@ const mistake = (problem: string) => new TypeError(`${action}: ${problem}`);
  */
 export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   const core = coreOf(Object(guard));
-  const { publicUrl, resource = publicUrl } = core?.options ?? {};
-  if (!core || resource === undefined)
+  const names = core ? publicNames(core.options) : [];
+  const [first] = names;
+  if (!core || first === undefined)
     throw mistake('the first argument must be a guard from createGuard(options), with publicUrl among its options');
   // Getters of a class are not enumerable, but count: a variable that is not set must not open the endpoint.
   const namesGiven = Object.keys(optionRules).filter((name) => hasMember(Object(given), name));
@@ -92,11 +94,12 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   const ofTools = new Map(
     namesIn(tools).map((name) => [name, alternativesOf(Reflect.get(tools, name), `the tool ${quote(name)}`)]),
   );
-  const { hostname } = new URL(resource);
-  const isLocal = (host = '') => isLoopbackHost(hostname) && isLoopbackHost(host);
+  const hostnames = names.map(({ publicUrl }) => new URL(publicUrl).hostname);
+  const isLocal = (host = '', name = 0) => isLoopbackHost(hostnames[name] ?? '') && isLoopbackHost(host);
   return {
     ...others,
-    resource,
+    findName: createNameFinder(names),
+    resources: names.map(({ resource }) => resource),
     toleranceMs: core.options.clockToleranceSeconds * 1000,
     ofAll,
     ofTools,
@@ -110,10 +113,11 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
     onRejected: (request: GuardRequest, { reason }: McpRejection) =>
       ignoreRejection(core.options.onRefused?.(request, reason, { expected: undefined })),
     scopes: [...new Set([ofAll, ...ofTools.values()].flat(2))],
-    isAllowedOrigin: (origin: string) => origins.includes(origin) || isLocal(parseUrl(origin)?.hostname),
+    isAllowedOrigin: (origin: string, name: number) =>
+      origins.includes(origin) || isLocal(parseUrl(origin)?.hostname, name),
     isAllowedHost(authority: string | null) {
       const host = hostOf(authority);
-      return host !== undefined && ([hostname, ...hosts].includes(host) || isLocal(host));
+      return host !== undefined && ([...hostnames, ...hosts].includes(host) || isLocal(host));
     },
   };
 }

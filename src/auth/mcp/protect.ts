@@ -5,7 +5,6 @@ import { parseUrl } from '../values/url.ts';
 import type { McpAuthInfo } from './auth-info.ts';
 import { createMcpEndpoint, notFound } from './endpoint.ts';
 import type { McpOptions } from './options.ts';
-import { createPlaceReader } from './target.ts';
 
 /** What a handler gets besides the request. */
 export interface McpContext<AcceptedClaims extends object, IsPublic extends boolean = false> {
@@ -39,18 +38,17 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
     context: McpContext<AcceptedClaims, [PublicTools] extends [never] ? false : true>,
   ) => Response | Promise<Response>,
 ): (request: Request) => Promise<Response> {
-  const { decide, resource } = createMcpEndpoint(guard, options);
+  const { decide, findPlace } = createMcpEndpoint(guard, options);
   const { prepare } = preparedGuard(guard);
   if (typeof handler !== 'function')
     throw new TypeError('Cannot set up an MCP endpoint: the handler must be a function');
-  const placeOf = createPlaceReader(resource);
   return async (request) => {
     if (request.bodyUsed) throw new TypeError('Cannot read a message: the body of the request was already read');
     const added = new Headers();
     const result = await decide({
       request,
       // What only some routers read as the endpoint is no other's here.
-      place: placeOf(request.url) === 'endpoint' ? 'endpoint' : undefined,
+      place: findPlace(request, request.url) === 'endpoint' ? 'endpoint' : undefined,
       host: request.headers.get('host') ?? parseUrl(request.url)?.host ?? null,
       check: (requirements) => prepare(requirements)(request),
       // A copy, because the handler gets the request that the guard has checked.

@@ -6,7 +6,6 @@ import type { Guard } from '../types.ts';
 import { createMcpEndpoint, notFound } from './endpoint.ts';
 import type { MessageBody } from './message.ts';
 import type { McpOptions } from './options.ts';
-import { createPlaceReader } from './target.ts';
 
 /** What frameworks add to a request of Node.js. */
 type RoutedRequest = IncomingRequest & { readonly [name in 'route' | 'body' | 'originalUrl']?: unknown };
@@ -23,9 +22,8 @@ type RoutedRequest = IncomingRequest & { readonly [name in 'route' | 'body' | 'o
  * @throws {TypeError} the first argument is not a guard with `publicUrl`, or an option is not valid
  */
 export function requireMcp(guard: Guard<object>, options: McpOptions): Middleware {
-  const { decide, resource } = createMcpEndpoint(guard, options);
+  const { decide, findPlace } = createMcpEndpoint(guard, options);
   const { prepare } = preparedGuard(guard);
-  const placeOf = createPlaceReader(resource);
 
   /** Returns whether the request is passed on. */
   async function respond(incoming: RoutedRequest, response: OutgoingResponse): Promise<boolean> {
@@ -34,8 +32,8 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
     const result = await decide({
       request,
       // What was sent, and what an application or a router has made of it.
-      place: placeOf(String(originalUrl)) ?? placeOf(String(url)),
-      host: request.headers.get('host') ?? request.headers.get(':authority'),
+      place: findPlace(request, String(originalUrl)) ?? findPlace(request, String(url)),
+      host: request.headers.get('host'),
       check: (required) => authenticate(incoming, prepare(required)),
       body: () => bodyOf(incoming),
       setHeader: (name, value) => response.setHeader(name, value),

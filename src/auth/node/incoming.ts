@@ -30,12 +30,16 @@ export function requestOf(incoming: IncomingRequest): GuardRequest {
   const request = {
     method: String(incoming.method),
     url: urlOf(incoming),
-    headers: { get: (name: string) => headerOf(incoming, name.toLowerCase()) },
+    headers: { get: (name: string) => headerOf(incoming, name.toLowerCase()) ?? authorityOf(incoming, name) },
     incoming,
   };
   guardRequests().set(incoming, request);
   return request;
 }
+
+/** HTTP/2 has a pseudo-header in place of `Host`. */
+const authorityOf = (incoming: IncomingRequest, name: string) =>
+  name.toLowerCase() === 'host' ? headerOf(incoming, ':authority') : null;
 
 /**
  * Returns all values of a header: `headers` has only the first of two Authorization headers. No other is read: with

@@ -2,7 +2,7 @@ import { isTemplate, isTenant } from '../keys/tenants.ts';
 import { canonicalUrl } from '../proof/normalize-url.ts';
 import type { CheckedOptions, GuardOptions } from '../types.ts';
 import { isJsonObject, memberOf, namesIn } from '../values/json.ts';
-import { isSecureUrl } from '../values/url.ts';
+import { isSecureUrl, parseUrl } from '../values/url.ts';
 import { describeValue } from './describe-value.ts';
 import { hasNoTenant, identifierOf, isDiscoverable, listedIssuers, optionsByIssuer } from './issuers.ts';
 import type { Wording } from './kinds.ts';
@@ -55,8 +55,8 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
   const { issuer = [], audience = [], publicUrl, resource } = values as Partial<CheckedOptions>;
   // RFC 8707 and MCP want the canonical form, and clients compare it as text.
   const urls = {
-    publicUrl: publicUrl && canonicalUrl(publicUrl).replace(/(?<!\/)\/+$/, ''),
-    resource: resource && canonicalUrl(resource),
+    publicUrl: Array.isArray(publicUrl) ? publicUrl.map(withoutSlash) : publicUrl && withoutSlash(publicUrl as string),
+    resource: resource?.startsWith('/') ? resource : resource && canonicalUrl(resource),
   };
   const options = { ...values, issuer, audience, ...urls } as CheckedOptions;
   // Checked options can be checked again. Their `audience` is then an empty list.
@@ -86,6 +86,9 @@ function areEqual(one: unknown, other: unknown): boolean {
   if (!isPlain(one) || !isPlain(other)) return one === other;
   return Object.keys({ ...one, ...other }).every((name) => areEqual(Reflect.get(one, name), Reflect.get(other, name)));
 }
+
+const withoutSlash = (url: string) => canonicalUrl(url).replace(/(?<!\/)\/+$/, '');
+const originOf = (url = '') => parseUrl(url)?.origin ?? 'none';
 
 /** Returns the options that are not allowed in combination with others. */
 function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
@@ -120,7 +123,11 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
     must('introspect', 'a function of the guard or of one issuer, because an opaque token does not name its issuer');
   if (dpop !== 'off' && publicUrl === undefined)
     conflicts.push({ name: 'publicUrl', ...optionRules.publicUrl, required: urlOfProofs });
-  if (resource !== undefined && (publicUrl === undefined || new URL(resource).origin !== new URL(publicUrl).origin))
+  const urls = [publicUrl ?? []].flat();
+  if (new Set(urls.map((url) => new URL(url).host)).size < urls.length) must('publicUrl', 'URLs of different hosts');
+  if (resource !== undefined && urls.length > 1 && !resource.startsWith('/'))
+    must('resource', 'a path such as /mcp beside several publicUrls');
+  if (resource !== undefined && urls.length < 2 && originOf(resource) !== originOf(urls[0]))
     must('resource', 'a URL with the origin of publicUrl');
   if (jwksCooldownSeconds > jwksMaxAgeSeconds + jwksMaxStaleSeconds)
     conflicts.push({ name: 'jwksCooldownSeconds', ...shortEnough });

@@ -121,7 +121,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
     isSecret: true,
     read: readSecrets,
   },
-  publicUrl: text(anHttpsUrl, (value) => isUrl(value)),
+  publicUrl: { ...oneOrMore(anHttpsUrl), read: readPublicUrl },
   jwksMaxAgeSeconds: withDefault(integer(1, maxDurationSeconds), 600),
   jwksMaxStaleSeconds: withDefault(integer(0, maxDurationSeconds), 86_400),
   jwksCooldownSeconds: withDefault(integer(1, 3600), 30),
@@ -143,7 +143,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   },
   resource: code(
     `an https URL without fragment, credentials, quotes or braces (${loopback})`,
-    (value) => isText(value) && isSecureUrl(value, false),
+    (value) => isText(value) && isSecureUrl(value.startsWith('/') ? `https://a.invalid${value}` : value, false),
   ),
   claims: code('a schema that implements Standard Schema', isStandardSchema),
   replayStore: code(
@@ -161,6 +161,13 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   waitUntil: callback(),
   fetch: callback(),
 };
+
+/** A list of one is that one. A URL that is listed twice stays so, because that is a mistake. */
+function readPublicUrl(value: unknown): string | readonly string[] | undefined {
+  const urls: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (!isListOf(urls, (each): each is string => isText(each) && isUrl(each)) || urls.length === 0) return undefined;
+  return urls.length === 1 ? urls[0] : [...urls];
+}
 
 function readSecrets(value: unknown): readonly string[] | undefined {
   const secrets: readonly unknown[] = Array.isArray(value) ? value : [value];

@@ -31,7 +31,8 @@ export type ProofVerifierOptions = Pick<TimeAndRandom, 'now'> &
  * token. The work for one proof is bounded, and only a valid proof signed with the right key reaches the store.
  */
 export function createProofVerifier(options: ProofVerifierOptions) {
-  const { publicUrl = '', replayStore = sharedMemoryStore(), withinLimit, now } = options;
+  const urls = [options.publicUrl ?? []].flat();
+  const { replayStore = sharedMemoryStore(), withinLimit, now } = options;
   const { dpopAlgorithms: algorithms, dpopNonceSecret: secrets, dpopProofMaxAgeSeconds: windowSeconds } = options;
   const nonces = secrets && createNonces(secrets, now);
   // RFC 9449 §4.3: `iat` or the time of the nonce is recent. With a nonce, the clock of the client may be wrong.
@@ -43,9 +44,9 @@ export function createProofVerifier(options: ProofVerifierOptions) {
   const uses = new WeakMap<GoodProof, Promise<Refusal | undefined>>();
 
   async function verify(request: object, presented: Presentation, thumbprint: string) {
-    // The Host header is never used.
+    // Of the Host header, nothing is used but which of the names it is.
     const path = pathOf(presented.url);
-    const url = path === undefined ? undefined : publicUrl + path;
+    const url = path === undefined ? undefined : `${urls[presented.name ?? 0] ?? ''}${path}`;
     const expected = { ...presented, url, nowMs: now(), algorithms, maxAgeSeconds };
     const proof = await checkProof(presented.proof, expected);
     if (proof instanceof Refusal) return proof;

@@ -109,7 +109,10 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
     valid: ['s'.repeat(32), ['s'.repeat(32), 't'.repeat(40)]],
     wrong: ['s'.repeat(31), [], ['s'.repeat(32), 'short'], Array(3).fill('s'.repeat(32)), 7],
   },
-  publicUrl: { valid: ['https://api.example.test', `${audience}base/`, ...loopback], wrong: [withQuery, ...badUrls] },
+  publicUrl: {
+    valid: ['https://api.example.test', `${audience}base/`, ...loopback, [audience, 'https://b.example.test']],
+    wrong: [withQuery, ...badUrls, [], [audience, 'b']],
+  },
   replayStore: { valid: [{ markUsed: async () => true }], wrong: [{}, { markUsed: true }, () => {}] },
   jwksMaxAgeSeconds: wholeNumber(1, 1_000_000, 600),
   jwksMaxStaleSeconds: wholeNumber(0, 1_000_000, 86_400),
@@ -254,6 +257,22 @@ describe('checkOptions()', () => {
       /^jwksCooldownSeconds must be at most jwksMaxAgeSeconds \+ jwksMaxStaleSeconds, .*, got 41$/,
     ],
     ['a resource without publicUrl', { ...good, resource: audience }, /^resource must be .* the origin of publicUrl/],
+    [
+      'a host twice',
+      { ...good, publicUrl: [audience, `${audience}base`] },
+      /^publicUrl must be URLs of different hosts/,
+    ],
+    ['a URL twice', { ...good, publicUrl: [audience, audience] }, /^publicUrl must be URLs of different hosts/],
+    [
+      'a resource that is a URL beside several names',
+      { ...good, publicUrl: [audience, 'https://b.example.test'], resource: `${audience}mcp` },
+      /^resource must be a path such as \/mcp/,
+    ],
+    [
+      'a path beside one name',
+      { ...good, publicUrl: audience, resource: '/mcp' },
+      /^resource must be .* the origin of/,
+    ],
     ['a resource elsewhere', { ...good, publicUrl: audience, resource: issuer }, /^resource must be .* the origin of/],
   ] as const)
     test(`throws a TypeError for ${name}`, () => expect(problemOf(options)).toMatch(problem));
