@@ -187,7 +187,8 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly authorizationServers?: readonly string[] | undefined;
   /**
    * The identifier of the protected resource (RFC 9728). It must have the origin of `publicUrl`, its default, and can
-   * have a query. Beside a list of `publicUrl`s, it is a path, such as `/mcp`, at each of them. Clients get it in canonical form (RFC 3986 §6.2.2). `aud` is compared with `audience` only.
+   * have a query. Beside a list of `publicUrl`s, it is a path, such as `/mcp`, at each of them. Clients get it in
+   * canonical form (RFC 3986 §6.2.2). `aud` is compared with `audience` only.
    */
   readonly resource?: string | undefined;
   /**

@@ -1,7 +1,7 @@
 import type { PlainResponse } from '../guard/decision.ts';
+import type { Alternatives } from '../guard/requirements.ts';
 import type { McpReason } from '../types.ts';
 import { isJsonObject, isListOf } from '../values/json.ts';
-import type { readMcpOptions } from './options.ts';
 
 /** A message of JSON-RPC 2.0, as far as it is checked. */
 export interface McpMessage {
@@ -88,6 +88,14 @@ export function isPublic(message: McpMessage, publicTools: readonly string[]): b
   return tool === undefined ? publicMethods.test(message.method ?? '') : publicTools.includes(tool);
 }
 
+/** The scopes of an endpoint: of every request, by the name of the tool, by message, and all that it lists. */
+interface McpScopes {
+  readonly ofAll: Alternatives;
+  readonly ofTools: ReadonlyMap<string, Alternatives>;
+  readonly ofMessage: (message: McpMessage) => Alternatives;
+  readonly scopes: readonly string[];
+}
+
 /**
  * Returns all scopes that messages require, and if there are any, also the others that are granted: a client that
  * requests what a challenge names loses none of them.
@@ -96,7 +104,7 @@ export function scopesFor(
   messages: readonly McpMessage[],
   granted: readonly string[],
   toolOf: (message: McpMessage) => string | undefined,
-  { ofAll, ofTools, ofMessage, scopes }: ReturnType<typeof readMcpOptions>,
+  { ofAll, ofTools, ofMessage, scopes }: McpScopes,
 ): readonly string[] {
   const isGranted = (name: string) => granted.includes(name);
   const ofEach = messages.flatMap((each) => [ofTools.get(toolOf(each) ?? '') ?? [], ofMessage(each)]);

@@ -72,7 +72,7 @@ describe('a client whose token expires, with protectMcp() and a real authorizati
         saveDiscoveryState: (discovery) => void Object.assign(kept, { discovery }),
         discoveryState: () => kept.discovery,
       };
-      /** With this, the issuer is asked only once every call has got its 401: a client of SDK 1 throws at a later one. */
+      // The issuer is asked only once every call has got its 401: a client of SDK 1 throws at a later one.
       let awaited = { missing: 0, all: Promise.withResolvers<void>() };
       const send = async (url: string | URL, init?: RequestInit) => {
         if (String(url) !== started().resource && awaited.missing > 0) await awaited.all.promise;
