@@ -71,10 +71,21 @@ export function readSetting<Value>(name: string, given: string | undefined, rule
   if (/^(["']).*\1$/s.test(given)) return { problem: `${name} must not begin and end with quotes: remove them` };
   if (/^\[\s*".*\]$/s.test(given))
     return { problem: `${name} must not be a JSON array: separate its members by commas` };
+  if (/^#\s|\s#/.test(given))
+    return {
+      problem: `${name} must not have white space before "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own`,
+    };
   const value = rule.read(given);
   if (value !== undefined) return { value };
-  return { problem: `${name} must be ${rule.expected}, got ${quote(rule.isSecret ? '***' : given)}` };
+  const found = rule.isSecret ? `"***" (${given.length} characters)` : quote(given);
+  return { problem: `${name} must be ${rule.expected}, got ${found}` };
 }
+
+/**
+ * Returns a value without the white space around it: a secret of Kubernetes often ends with a line feed. White space
+ * before a comment stays, because it shows what the comment is.
+ */
+export const trimSetting = (value: string): string => (/^\s+#/.test(value) ? value.trimEnd() : value.trim());
 
 /** Quotes a value for a message: without credentials, query and fragment, in at most 256 printable ASCII characters. */
 export function quote(value: string): string {

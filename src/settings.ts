@@ -11,6 +11,7 @@ import {
   type SettingRule,
   settingNameOf,
   text,
+  trimSetting,
   withDefault,
 } from './setting-kinds.ts';
 import { type Environment, findWarnings, type SettingsWarning, unsatisfied, warnOfLate } from './settings-warnings.ts';
@@ -42,11 +43,10 @@ export const processRules = {
    */
   redisUrl: {
     ...text(
-      'a redis:// URL, or rediss:// for TLS, with a percent-encoded password, a port other than 0, and no path except a database number',
+      'a redis:// URL, or rediss:// for TLS, with a percent-encoded password, a port other than 0, no query, and no path except a database number',
       (value) =>
-        /^(?:redis|valkey)s?:\/\/[^\s/?#]+(?:\/\d{0,9})?(?:\?[^\s#]*)?$/.test(value) &&
-        // Bun ignores the query, so the password would be sent in plain text.
-        !/^(?:redis|valkey):.*[?&](?:ssl|tls)\b/i.test(value) &&
+        // Bun ignores a query, such as one that asks for TLS.
+        /^(?:redis|valkey)s?:\/\/[^\s/?#]+(?:\/\d{0,9})?$/.test(value) &&
         URL.canParse(value) &&
         new URL(value).port !== '0',
     ),
@@ -136,7 +136,7 @@ export function readSettings(given: Environment, isDev: boolean, atStart?: reado
 
 /** A secret of Kubernetes often ends with a line feed. What is blank counts as unset. */
 const trimmed = (environment: Environment): Environment =>
-  Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, value?.trim()]));
+  Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, value && trimSetting(value)]));
 
 /** Returns all settings as a log may show them: nothing of a secret, and of a URL neither credentials nor query. */
 export function withoutSecrets(options: CheckedOptions, settings: ProcessSettings): object {

@@ -4,7 +4,7 @@ import { isOwnEnvironment, mayReadVariable } from '../values/permission.ts';
 import { isRequired, readOptions } from './check-options.ts';
 import type { listedIssuers } from './issuers.ts';
 import { optionRules } from './rules.ts';
-import { describeSetting, readSetting, settingOf } from './setting.ts';
+import { describeSetting, readSetting, settingOf, trimSetting } from './setting.ts';
 
 /*
  * How options are written in environment variables. What they mean is said in types.ts, and how they are validated in
@@ -62,8 +62,7 @@ function readableSettings(environment: object): typeof settings {
   return readable;
 }
 
-/** Returns a value without the white space around it, such as the line feed at the end of a secret of Kubernetes. */
 function readValue(environment: object, name: string): unknown {
   const value = memberOf(environment, settingOf(name));
-  return typeof value === 'string' ? value.trim() : value;
+  return typeof value === 'string' ? trimSetting(value) : value;
 }

@@ -7,20 +7,50 @@ import type { OptionKind, Wording } from './kinds.ts';
 export function describeSetting(setting: string, value: unknown, wording: Wording, isSecret = false): string {
   const { expected, fault, required, advice } = wording;
   if (!value) return required === undefined ? `${setting} must be ${expected}` : `${setting} is required: ${required}`;
-  if (isQuoted(value)) return `${setting} must not begin and end with quotes: remove them`;
-  if (isJsonList(value)) return `${setting} must not be a JSON array: separate its members by commas`;
-  const found = quote(isSecret ? '***' : String(value));
+  const text = String(value);
+  const mistake = findMistake(text);
+  if (mistake !== undefined) return `${setting} ${mistake}`;
+  const found = isSecret ? `"***" (${text.length} characters)` : quote(text);
   return `${setting} ${fault ?? `must be ${expected}`}, got ${found}${advice === undefined ? '' : `. ${advice}`}`;
 }
 
-/** Files for `docker run --env-file` keep quotes, which no setting can begin and end with. */
-const isQuoted = (value: unknown) => /^(["']).*\1$/s.test(String(value));
+/** What the readers of a file with settings leave in a value, or take out of it. */
+const mistakes: readonly [isMade: (text: string) => boolean, words: string][] = [
+  // `docker run --env-file` keeps quotes, which no setting can begin and end with.
+  [(text) => /^(["']).*\1$/s.test(text), 'must not begin and end with quotes: remove them'],
+  [(text) => /^\[\s*".*\]$/s.test(text), 'must not be a JSON array: separate its members by commas'],
+  [
+    (text) => !/^\{.*\}$/s.test(text) && /^#\s|\s#/.test(text),
+    'must not have white space before "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
+  ],
+  [
+    isCut,
+    'must not have CN, OU or DC as a name after a distinguished name: systemd removes the backslash before a comma. Write a JSON object',
+  ],
+  [
+    (text) => text.startsWith('{') && /\\[bfnrt]/.test(text.replaceAll('\\\\', '')),
+    'must not have line breaks, tabs or control characters: systemd removes one of two backslashes. Put the value in single quotes',
+  ],
+];
 
-const isJsonList = (value: unknown) => /^\[\s*".*\]$/s.test(String(value));
+const findMistake = (text: string) => mistakes.find(([isMade]) => isMade(text))?.[1];
+
+/** Whether these pairs can be what remains of `groups=CN=admins\,OU=api` without its backslash. */
+function isCut(text: string): boolean {
+  const pairs = text.startsWith('{') || text.includes('\\') ? [] : text.split(',').map((pair) => pair.trim());
+  const first = pairs.findIndex((pair) => /^[^=]+=\s*(?:CN|OU|DC|O|UID)\s*=/i.test(pair));
+  return first >= 0 && pairs.slice(first + 1).some((pair) => /^(?:CN|OU|DC)\s*=/i.test(pair));
+}
+
+/**
+ * Returns a value without the white space around it, such as the line feed at the end of a secret of Kubernetes. White
+ * space before a comment stays, because it shows what the comment is.
+ */
+export const trimSetting = (value: string): string => (/^\s+#/.test(value) ? value.trimEnd() : value.trim());
 
 /** Returns the value in a setting. A text that is not of its kind becomes a value that fails validation. */
 export function readSetting(kind: OptionKind, text: string): unknown {
-  if (isQuoted(text) || isJsonList(text)) return null;
+  if (findMistake(text) !== undefined) return null;
   switch (kind) {
     case 'integer':
       return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;

@@ -51,7 +51,7 @@ describe('optionsFromEnvironment()', () => {
       expect(problems).toEqual([
         expect.stringMatching(
           new RegExp(
-            `^${setting} (?:must be .*|must begin with https://), got ".*"(\\. (?:HS256 is not accepted|To allow several|If JWKS_URI|Plain http).*)?$`,
+            `^${setting} (?:must be .*|must begin with https://), got ".*"(?: \\(\\d+ characters\\))?(\\. (?:HS256 is not accepted|To allow several|If JWKS_URI|Plain http).*)?$`,
           ),
         ),
       ]);
@@ -125,7 +125,44 @@ describe('optionsFromEnvironment()', () => {
   });
 
   test('does not repeat a secret', () =>
-    expect(problemsOf({ ...good, DPOP_NONCE_SECRET: 'hunter2' })[0]).toEndWith(', got "***"'));
+    expect(problemsOf({ ...good, DPOP_NONCE_SECRET: 'hunter2' })[0]).toEndWith(', got "***" (7 characters)'));
+
+  test.each<[setting: string, value: string, mistake: string]>([
+    ['AUDIENCE', 'https://api.example.com # the API', 'white space before "#"'],
+    ['AUDIENCE', 'https://api.example.com\t#the API', 'white space before "#"'],
+    ['AUDIENCE', ' # none', 'white space before "#"'],
+    ['AUDIENCE', ' #none', 'white space before "#"'],
+    ['ALGORITHMS', 'RS256,ES256 # both', 'white space before "#"'],
+    ['DPOP', 'on #', 'white space before "#"'],
+    ['JWKS_MAX_AGE_SECONDS', '60 # a minute', 'white space before "#"'],
+    ['DPOP_NONCE_SECRET', `hunter2 #${'a'.repeat(32)}`, 'white space before "#"'],
+    ['REQUIRED_CLAIMS', 'team=Team #1', 'white space before "#"'],
+    ['REQUIRED_CLAIMS', '{"team":"Team 1"} # ours', 'white space before "#"'],
+    ['REQUIRED_CLAIMS', '{"team":"Team', 'name=value'],
+    ['REQUIRED_CLAIMS', 'groups=CN=admins,OU=api', 'systemd removes the backslash'],
+    ['REQUIRED_CLAIMS', 'groups=cn=admins, ou=api', 'systemd removes the backslash'],
+    ['REQUIRED_CLAIMS', 'azp=web,groups=UID=ada,O=api,DC=example,DC=com', 'systemd removes the backslash'],
+    ['REQUIRED_CLAIMS', 'groups=CN=admins,azp=web,CN=api', 'systemd removes the backslash'],
+    ['REQUIRED_CLAIMS', '{"user":"CORP\\nick"}', 'systemd removes one of two'],
+    ['REQUIRED_CLAIMS', '{"user":"CORP\\ada"}', 'name=value'],
+  ])('says what a reader of a file has done with %s of %j', (setting, value, mistake) => {
+    const [problem = '', ...others] = problemsOf({ ...good, [setting]: value });
+    expect([problem.startsWith(`${setting} must `), others]).toEqual([true, []]);
+    expect(problem).toContain(mistake);
+    expect(problem).not.toContain('hunter2');
+  });
+
+  test.each([
+    ['AUDIENCE', 'https://api.example.com/#a', { audience: ['https://api.example.com/#a'] }],
+    ['AUDIENCE', 'a#b', { audience: ['a#b'] }],
+    ['DPOP_NONCE_SECRET', `#${'a'.repeat(32)}`, { dpopNonceSecret: [`#${'a'.repeat(32)}`] }],
+    ['REQUIRED_CLAIMS', '{"team":"Team #1","user":"CORP\\\\nick"}', { requiredClaims: { user: ['CORP\\nick'] } }],
+    ['REQUIRED_CLAIMS', 'groups=CN=admins\\,OU=api,OU=web', { requiredClaims: { OU: ['web'] } }],
+    ['REQUIRED_CLAIMS', 'OU=api,CN=admins', { requiredClaims: { OU: ['api'], CN: ['admins'] } }],
+    ['REQUIRED_CLAIMS', 'groups=CN=admins,azp=web', { requiredClaims: { groups: ['CN=admins'] } }],
+  ])('finds no mistake in %s of %j', (setting, value, expected) =>
+    expect(optionsFromEnvironment({ ...good, [setting]: value })).toMatchObject(expected),
+  );
 
   test.each([
     ['credentials', 'ISSUER', 'https://somebody:hunter2@issuer.example.test/', '***@issuer.example.test/'],
