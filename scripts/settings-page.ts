@@ -132,14 +132,48 @@ ${rules.map(rowOf).join('\n')}
 - Pairs are \`name=value\` in settings, separated by commas, and objects in options: ${pairs.map(({ name, example }) => `\`${name}: ${example}\``).join(', ')}.
   To give a name several values, repeat the pair: \`SCOPE_IMPLIES=admin=read:a,admin=write:a\`.
 - All mistakes are reported together: by the service on standard error before it exits with status 1, by a guard in a \`TypeError\` when it is created.
+- How a file with settings is written depends on its reader: see [Files with settings](#files-with-settings).
 - \`bun run\` also reads a file named \`.env\`; [.env.example](../.env.example) is a template. A file \`.env.local\` takes precedence over it, and the
   environment over both. The executable and the image read neither. In such a file, \`NODE_EXTRA_CA_CERTS\`, \`NODE_USE_SYSTEM_CA\`, \`SSL_CERT_FILE\`
   and \`SSL_CERT_DIR\` have no effect, because Bun reads them earlier: set them in the environment.
 
 ${sections.join('\n\n')}
+
+${filesWithSettings}
 `,
   );
 }
+
+/** A test compares the table with what each reader does. */
+const filesWithSettings = String.raw`## Files with settings
+
+The same file means different values to different readers. In these columns, B is a variable that is not set:
+
+| In the file   | Bun       | Compose 2 | systemd   | docker run, Podman, kustomize |
+| ------------- | --------- | --------- | --------- | ----------------------------- |
+| \`A=x y\`     | \`x y\`   | \`x y\`   | \`x y\`   | \`x y\`                       |
+| \`A={"x":"y,z"}\` | \`{"x":"y,z"}\` | \`{"x":"y,z"}\` | \`{"x":"y,z"}\` | \`{"x":"y,z"}\` |
+| \`A='x'\`     | \`x\`     | \`x\`     | \`x\`     | \`'x'\`                       |
+| \`A="x"\`     | \`x\`     | \`x\`     | \`x\`     | \`"x"\`                       |
+| \`A=x\,y\`    | \`x\,y\`  | \`x\,y\`  | \`x,y\`   | \`x\,y\`                      |
+| \`A='x\y'\`  | \`x\y\`  | \`x\y\`  | \`x\y\`  | \`'x\y'\`                    |
+| \`A=x$B\`     | \`x\`     | \`x\`     | \`x$B\`   | \`x$B\`                       |
+| \`A='x$B'\`   | \`x\`     | \`x$B\`   | \`x$B\`   | \`'x$B'\`                     |
+| \`A=x#y\`     | \`x\`     | \`x#y\`   | \`x#y\`   | \`x#y\`                       |
+| \`A=x #y\`    | \`x\`     | \`x\`     | \`x #y\`  | \`x #y\`                      |
+| \`A='x #y'\`  | \`x #y\`  | \`x #y\`  | \`x #y\`  | \`'x #y'\`                    |
+
+- **Everywhere**, a value without quotes, backslashes, \`$\` and \`#\` is read as it is written. So write \`REQUIRED_CLAIMS\` as a JSON object
+  without quotes around it, and percent-encode the password in \`REDIS_URL\`.
+- **Single quotes** protect backslashes and \` #\` in Bun, Compose and systemd, and \`$\` in the last two. In Bun, write \`\$\` for \`$\`.
+- **Comments** belong on lines of their own.
+- **A byte order mark** costs systemd and Podman the first variable. Line ends of Windows are ignored.
+
+The service does not start if it notices such a mistake: quotes around a value, white space before \`#\`, a distinguished name that lost its
+backslashes, or a secret that was cut below its least length. It cannot notice a cut \`AUDIENCE\`, for example.`.replaceAll(
+  '\\`',
+  '`',
+);
 
 export function envExample(): string {
   const sections = grouped(settings, (rule) => {

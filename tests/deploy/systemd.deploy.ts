@@ -9,6 +9,7 @@ import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 import { root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { fillIn, unknownSettings } from './checks.ts';
+import { bootSystemd } from './machine.ts';
 
 const unitFile = join(root, 'deploy/systemd/protected-api@.service');
 const instances = ['protected-api@1.service', 'protected-api@2.service'];
@@ -50,16 +51,7 @@ describe('the systemd unit', () => {
   });
 });
 
-/** A systemd of its own: process 1 of a container that shares only /usr with this machine. */
 describe('two instances under systemd, in the sandbox of the unit', async () => {
-  let leader = '';
-
-  const inContainer = (...command: readonly string[]) =>
-    Bun.spawnSync(['nsenter', '--all', '--target', leader, ...command])
-      .stdout.toString()
-      .trim();
-  const systemctl = (...args: readonly string[]) => inContainer('systemctl', ...args);
-
   const issuer = await startIssuer();
   // The last two are for one instance only, and must not override what the unit sets for each.
   const settings = { ISSUER: issuer.url, AUDIENCE, HOST: '0.0.0.0', REUSE_PORT: 'false', METRICS_PORT: '9100' };
@@ -67,22 +59,8 @@ describe('two instances under systemd, in the sandbox of the unit', async () => 
   const origin = `http://127.0.0.1:${port}`;
   const settingsFile = join(machine, 'etc/protected-api/settings.env');
   await Bun.write(settingsFile, fillIn(await Bun.file(settingsFile).text(), { ...settings, PORT: String(port) }));
-  // Nothing of the host's own services is started: this target needs none of them.
-  await Bun.write(join(machine, 'etc/systemd/system/nothing.target'), '[Unit]\nDescription=Nothing\n');
-  const shown = ['usr/local/bin', 'etc/systemd/system', 'etc/protected-api'];
-  const nspawn = Bun.spawn(
-    [
-      'systemd-nspawn',
-      ...['--quiet', '--directory=/', '--volatile=yes', '--machine=protected-api', '--register=no', '--keep-unit'],
-      ...['--link-journal=no', ...shown.map((folder) => `--bind=${join(machine, folder)}:/${folder}`)],
-      ...['--boot', 'systemd.unit=nothing.target', 'systemd.firstboot=no'],
-    ],
-    { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' },
-  );
-  await until(async () => {
-    leader = (await Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`).text()).trim();
-    return leader !== '' && systemctl('is-active', 'nothing.target') === 'active';
-  }, 'a systemd that takes commands');
+  const booted = await bootSystemd(machine, ['usr/local/bin', 'etc/systemd/system', 'etc/protected-api']);
+  const { inContainer, systemctl } = booted;
   for (const command of systemctlCommands) expect(systemctl(...command.split(' ').slice(1))).toBe('');
   // Each listens to its metrics after its requests.
   const isUp = (metricsPort: number) => fetch(`http://127.0.0.1:${metricsPort}/metrics`).catch(() => undefined);
@@ -103,8 +81,7 @@ describe('two instances under systemd, in the sandbox of the unit', async () => 
       .map(Number);
 
   afterAll(async () => {
-    nspawn.kill();
-    await nspawn.exited;
+    await booted.stop();
     await issuer.close();
   });
 

@@ -74,8 +74,7 @@ const ownRules: Rules<OwnName> = {
       'an object that maps each claim name, or JSON Pointer that begins with /, to the required string, number or boolean, to null if it must be missing (other than tid), or to a list of allowed ones',
       readRequiredValues,
     ),
-    advice:
-      'To allow several values, repeat the name. Within a value, write \\, and \\\\ for a comma and a backslash, or write a JSON object',
+    advice: 'To allow several values, repeat the name. For values with a comma or a backslash, write a JSON object',
     adviceInCode: 'To allow several values, give a list',
   },
   jwksAllowHttp: boolean(false),
