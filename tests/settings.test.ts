@@ -60,6 +60,16 @@ describe('readSettings()', () => {
 
   test.each([
     ['PORT', '"3010"', 'PORT must not begin and end with quotes: remove them'],
+    [
+      'PORT',
+      '3010 # the API',
+      'PORT must not have white space before "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
+    ],
+    [
+      'LOG_LEVEL',
+      ' # loud',
+      'LOG_LEVEL must not have white space before "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
+    ],
     ['REDIS_URL', "'redis://:hunter2@h'", 'REDIS_URL must not begin and end with quotes: remove them'],
     ['LOG_LEVEL', 'redis://:hunter2@h/0', 'LOG_LEVEL must be one of debug, info, warn, error, silent, got "***@h/0"'],
     ['HOST', ` ${'/'.repeat(100_000)}`, `HOST must be a host name or an IP address, got "${'/'.repeat(256)}"`],
