@@ -112,8 +112,8 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * the value. `null`, alone or in a list, stands for a claim that is missing. A name that begins with `/` is a JSON
    * Pointer. The setting is a JSON object without quotes around it, such as `{"groups":"CN=a,OU=b","act":null}`, or a
    * list of `name=value`, in which `\,` and `\\` are a comma and a backslash. A token is rejected if one of
-   * `token_use, token_usage, token_type, tokenType, TokenType, tokenName, tok_type, typ, drn, events` says that it is an
-   * ID, refresh, offline or logout token, unless that claim is listed here: then only the list decides.
+   * `token_use, token_usage, token_type, tokenType, TokenType, tokenName, tok_type, typ, drn, events` says that it is
+   * an ID, refresh, offline or logout token, unless that claim is listed here: then only the list decides.
    * @example { azp: 'my-client', email_verified: true, '/realm_access/roles': ['admin', 'operator'] }
    */
   readonly requiredClaims: Readonly<Record<string, RequiredValue | readonly RequiredValue[]>>;
