@@ -48,10 +48,13 @@ export function createHttpPlugin(options: HttpPluginOptions) {
         if (pipeline === undefined) {
           table = createRouteTable(routes());
           const handle = inner as unknown as FetchHandler;
+          const respondOptions: FetchHandler = (request) => {
+            const path = sentPathOf(request.url);
+            const isPreflight = request.headers.has('access-control-request-method') || !table.takesOptions(path);
+            return isPreflight ? preflight(request, table.methodsOf(path)) : handle(request);
+          };
           const respond: FetchHandler = (request) =>
-            request.method === 'OPTIONS'
-              ? (respondPreflight?.(request) ?? preflight(request, table.methodsOf(sentPathOf(request.url))))
-              : handle(request);
+            request.method === 'OPTIONS' ? (respondPreflight?.(request) ?? respondOptions(request)) : handle(request);
           const observed = observe ? observe(respond, table.routeOf) : respond;
           pipeline = withConnections(observed, isClosing);
         }

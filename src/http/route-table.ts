@@ -58,12 +58,14 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
     const methods = methodsOf(path);
     return methods.length > 0 && find('OPTIONS', path) !== undefined ? [...methods, 'OPTIONS'] : methods;
   };
+  /** Whether a route is for OPTIONS on this path alone, and so for requests that are no preflight. */
+  const takesOptions = (path: string) => fixed.get('OPTIONS')?.has(path) === true;
   /** Returns the route pattern for a request, even if its path does not allow the method. */
   const routeOf = (request: Request): string | undefined => {
     const path = sentPathOf(request.url);
     return alone.get(path) ?? find(request.method, path) ?? find(methodsOf(path)[0] ?? request.method, path);
   };
-  return { find, methodsOf, allowedFor, routeOf };
+  return { find, methodsOf, allowedFor, takesOptions, routeOf };
 }
 
 /** HEAD is allowed wherever GET is. A WebSocket begins with a GET. */

@@ -121,7 +121,18 @@ export function httpMannersRows(fixture: () => Fixture): void {
 
     test('/livez is 200, and /readyz once keys are cached', async () => {
       await expectMessage(await fixture().get(PRIVATE, fixture().mint()));
-      for (const path of ['/livez', '/readyz']) expect((await fixture().service.fetch(path)).status).toBe(200);
+      for (const path of ['/livez', '/readyz'])
+        for (const method of ['GET', 'HEAD', 'OPTIONS'])
+          expect((await fixture().service.fetch(path, { method })).status).toBe(200);
+    });
+
+    test('a preflight of /readyz is one, and OPTIONS of another path is the 204 of a preflight', async () => {
+      const origin = { origin: 'https://a.test' };
+      const preflight = { ...origin, 'access-control-request-method': 'GET' };
+      for (const [path, headers] of [['/readyz', preflight] as const, [PRIVATE, origin] as const]) {
+        const response = await fixture().service.fetch(path, { method: 'OPTIONS', headers });
+        expect([response.status, response.headers.get('access-control-allow-methods')]).toEqual([204, 'GET, HEAD']);
+      }
     });
   });
 }

@@ -37,6 +37,8 @@ export function outageRows(fixture: () => Fixture): void {
 
   test('/livez is 200, because a restart would not help; /readyz is 503 with a reason and Retry-After', async () => {
     expect((await fixture().service.fetch('/livez')).status).toBe(200);
+    // HAProxy checks with OPTIONS by default.
+    expect((await fixture().service.fetch('/readyz', { method: 'OPTIONS' })).status).toBe(503);
     const response = await fixture().service.fetch('/readyz');
     expect(response.status).toBe(503);
     expect(response.headers.get('content-type')).toBe('application/json');
