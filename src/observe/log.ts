@@ -5,6 +5,15 @@ import { escapeUnprintable } from './escape.ts';
 
 export type Log = Logger;
 
+/** Levels in the words of Google Cloud, which ignores `level`. */
+const severities: Readonly<Record<string, string>> = {
+  debug: 'DEBUG',
+  info: 'INFO',
+  warn: 'WARNING',
+  error: 'ERROR',
+  fatal: 'CRITICAL',
+};
+
 /**
  * Returns a log that writes JSON lines, or readable ones on a terminal, without characters that a terminal interprets.
  */
@@ -25,7 +34,9 @@ export function createLog(
       base: null,
       serializers: { err: (error) => describeError(error) },
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
+      formatters: {
+        level: (label) => (format.isTerminal ? { level: label } : { level: label, severity: severities[label] }),
+      },
     },
     stream,
   );

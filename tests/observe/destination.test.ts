@@ -94,7 +94,7 @@ describe('createLog()', () => {
 
   test('reports lost lines even if the buffer is full', () => {
     const { options, seen, step } = createDescriptor();
-    const log = createLog('info', plainFormat, new BoundedDestination({ ...options, maxWaiting: 100 }));
+    const log = createLog('info', plainFormat, new BoundedDestination({ ...options, maxWaiting: 140 }));
     for (const message of ['1', '2', '3', '4']) log.info(message);
     while (step());
     const lost = { lines: 2, msg: 'Log lines were dropped' };

@@ -83,5 +83,7 @@ test.each(Object.entries(rows))('the log has %s', (_name, [events, ...expected])
     if ('issuer' in event) logKeySetEvent(event);
     else logStoreEvent(log, event);
 
-  expect(readJsonLines(lines.join(''))).toEqual(expected.map((line) => ({ time: expect.any(String), ...line })));
+  expect(readJsonLines(lines.join(''))).toEqual(
+    expected.map((line) => ({ time: expect.any(String), severity: expect.any(String), ...line })),
+  );
 });

@@ -9,7 +9,7 @@ import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, SIGNING_KID } from '../support/mint.ts';
 import { rawGet } from '../support/raw-http.ts';
-import { readJsonLines } from '../support/recorded-log.ts';
+import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 import { type TokenRow, tokenFaults, tokenTextOf } from '../support/token-faults.ts';
 
 const SECRET = 'only-the-holder-knows';
@@ -90,11 +90,23 @@ test('the line "Settings" shows every setting and nothing of a secret, whichever
   child.signal('SIGTERM');
   const { stdout, stderr } = await child.finished;
   expect(stdout + stderr).not.toContain('leaked-');
-  const { level, time, msg, ...shown } = readJsonLines(stdout).find((line) => line.msg === 'Settings') ?? {};
+  const { level, severity, time, msg, ...shown } = readJsonLines(stdout).find((line) => line.msg === 'Settings') ?? {};
   const urls = { jwksUri: 'http://127.0.0.1:9/keys', redisUrl: 'redis://***@127.0.0.1:9/1' };
   expect(shown).toMatchObject({ ...urls, dpopNonceSecret: '***', requiredClaims: { azp: ['a'] }, port: 0 });
   // Not CLIENT_CERTIFICATE, of which a guard makes a function.
   const names = Object.keys(shown).map(settingOf).concat('CLIENT_CERTIFICATE').toSorted();
   const known = [...optionsFromEnvironment.settingNames, ...Object.keys(processRules).map(settingOf)];
   expect([Object.keys(settings).toSorted(), names]).toEqual([known.toSorted(), known.toSorted()]);
+});
+
+test.each([
+  ['debug', 'DEBUG'],
+  ['info', 'INFO'],
+  ['warn', 'WARNING'],
+  ['error', 'ERROR'],
+  ['fatal', 'CRITICAL'],
+] as const)('a line of the level %s has the severity %s, which Google Cloud reads', (level, severity) => {
+  const { log, lines } = recordLog('debug');
+  log[level]('Line');
+  expect(readJsonLines(lines.join(''))).toMatchObject([{ level, severity, msg: 'Line' }]);
 });

@@ -108,7 +108,9 @@ describe('a request has one outcome, in the log and in the metrics', () => {
     expect(await outcomes()).toEqual([[outcome, 1]]);
     const [time, requestId, durationMs] = [expect.any(String), expect.any(String), expect.any(Number)];
     const request = { level: 'debug', msg: 'Request', method: 'GET', route: path };
-    expect(logged()).toEqual([{ ...request, time, requestId, durationMs, status, outcome, ...client }]);
+    expect(logged()).toEqual([
+      { ...request, severity: expect.any(String), time, requestId, durationMs, status, outcome, ...client },
+    ]);
   });
 });
 
