@@ -67,7 +67,7 @@ test('the overlay of the page sets the Gateway, the host, and PUBLIC_URL with th
 });
 
 test('the blocks of both pages make one overlay', async () => {
-  const blocks = await Promise.all(['deploy/README.md', 'docs/operations.md'].map(overlayBlocks));
+  const blocks = await Promise.all(['deploy/README.md', 'docs/kubernetes.md'].map(overlayBlocks));
   const joined = new Map<string, unknown[]>();
   for (const block of blocks.flat())
     for (const [name, value] of Object.entries(Bun.YAML.parse(block) as Record<string, unknown>))

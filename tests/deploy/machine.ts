@@ -3,9 +3,10 @@ import { until } from '../support/child-process.ts';
 
 /**
  * Boots a systemd of its own: process 1 of a container that shares only /usr, and the network, with this machine. It
- * starts nothing of the host's own services, and sees these folders of `folder` at their place.
+ * starts nothing of the host's own services, and sees these paths of `folder` at their place. `flags` are more flags of
+ * systemd-nspawn.
  */
-export async function bootSystemd(folder: string, shown: readonly string[]) {
+export async function bootSystemd(folder: string, shown: readonly string[], flags: readonly string[] = []) {
   await Bun.write(join(folder, 'etc/systemd/system/nothing.target'), '[Unit]\nDescription=Nothing\n');
   const name = `protected-api-${process.pid}-${Math.random().toString(36).slice(2)}`;
   const nspawn = Bun.spawn(
@@ -13,6 +14,7 @@ export async function bootSystemd(folder: string, shown: readonly string[]) {
       'systemd-nspawn',
       ...['--quiet', '--directory=/', '--volatile=yes', `--machine=${name}`, '--register=no', '--keep-unit'],
       ...['--link-journal=no', ...shown.map((path) => `--bind=${join(folder, path)}:/${path}`)],
+      ...flags,
       ...['--boot', 'systemd.unit=nothing.target', 'systemd.firstboot=no'],
     ],
     { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' },
@@ -31,5 +33,5 @@ export async function bootSystemd(folder: string, shown: readonly string[]) {
     nspawn.kill();
     await nspawn.exited;
   };
-  return { inContainer, systemctl, stop };
+  return { leader: () => leader, inContainer, systemctl, stop };
 }

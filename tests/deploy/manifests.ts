@@ -30,7 +30,7 @@ export function typesOf({ apiVersion, kind }: Manifest): string {
 
 /** Returns the YAML blocks of a section of the operators' page. */
 export async function yamlBlocks(heading: string): Promise<string[]> {
-  const section = (await readText('docs/operations.md')).split(`\n### ${heading}\n`)[1] ?? '';
+  const section = (await readText('docs/kubernetes.md')).split(`\n## ${heading}\n`)[1] ?? '';
   const [text = ''] = section.split(/\n##+ /);
   return Array.from(text.matchAll(/^```yaml\n(.*?)^```$/gms), ([, block = '']) => block);
 }

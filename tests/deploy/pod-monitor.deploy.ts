@@ -13,7 +13,7 @@ import { expectTypes } from './checks.ts';
 import { type Manifest, readManifests, typesOf, yamlBlocks } from './manifests.ts';
 import { startPrometheus } from './prometheus.ts';
 
-const [release = '', scrape = '', policy = ''] = await yamlBlocks('Metrics and alerts in Kubernetes');
+const [release = '', scrape = '', policy = ''] = await yamlBlocks('Metrics and alerts');
 const namespace = 'apis';
 const rules = join(root, 'deploy/prometheus/alerts.yaml');
 
@@ -114,7 +114,7 @@ test('promtool has nothing to correct in the configuration of the page', async (
 });
 
 test('the command of the page makes a PrometheusRule of the alerts', async () => {
-  const [, command = ''] = /^```sh\n(\{.*?)^```$/ms.exec(await readText('docs/operations.md')) ?? [];
+  const [, command = ''] = /^```sh\n(\{.*?)^```$/ms.exec(await readText('docs/kubernetes.md')) ?? [];
   const folder = temporaryFolder();
   await cp(rules, join(folder, 'alerts.yaml'));
   await $`sh -c ${command}`.cwd(folder);

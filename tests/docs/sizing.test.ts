@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readText } from '../support/repository.ts';
 
-const [page, results] = await Promise.all(['docs/operations.md', 'bench/results.md'].map(readText));
+const [page, results] = await Promise.all(['docs/deploy.md', 'bench/results.md'].map(readText));
 const cellsOf = (line = '') => line.split('|').map((cell) => cell.trim());
 const [, names, , ...servers] = (/^## CPU time per request.*?(?=^## )/ms.exec(results ?? '')?.[0] ?? '')
   .split(/\n+/)
@@ -14,7 +14,7 @@ test.each([
   ['With an invalid signature, or a token that is not cached', 'bad signature'],
   ['With an unknown `kid`', 'unknown kid'],
   ['Without a token, to a protected route', 'no header'],
-])('docs/operations.md has within a tenth the rate that bench/results.md has: %s', (label, name) => {
+])('docs/deploy.md has within a tenth the rate that bench/results.md has: %s', (label, name) => {
   const [, , rate] =
     page
       ?.split('\n')

@@ -140,7 +140,7 @@ test.each([
   await untilReachable(`${frontend}/kept`, proxy, ({ ok }) => ok);
   expect((await fetch(`${frontend}/lost`, { headers: { DPoP: 'a.b.c' } })).status).toBe(502);
   expect(seen.filter((url) => url === '/lost')).toHaveLength(times);
-  if (option) expect(await readText('docs/operations.md')).toContain(`\`${option}\``);
+  if (option) expect(await readText('docs/deploy.md')).toContain(`\`${option}\``);
   server.close();
   proxy.signal('SIGTERM');
   await proxy.finished;
