@@ -166,7 +166,8 @@ The same file means different values to different readers. In these columns, B i
 - **Everywhere**, a value without quotes, backslashes, \`$\` and \`#\` is read as it is written. So write \`REQUIRED_CLAIMS\` as a JSON object
   without quotes around it, and percent-encode the password in \`REDIS_URL\`.
 - **Single quotes** protect backslashes and \` #\` in Bun, Compose and systemd, and \`$\` in the last two. In Bun, write \`\$\` for \`$\`.
-- **Comments** belong on lines of their own.
+- **Comments** belong on lines of their own, which do not end with a backslash: systemd would ignore the next line. It also ignores a line that begins
+  with \`export\`.
 - **A byte order mark** costs systemd and Podman the first variable. Line ends of Windows are ignored.
 
 The service does not start if it notices such a mistake: quotes around a value, white space before \`#\`, a distinguished name that lost its

@@ -71,9 +71,9 @@ export function readSetting<Value>(name: string, given: string | undefined, rule
   if (/^(["']).*\1$/s.test(given)) return { problem: `${name} must not begin and end with quotes: remove them` };
   if (/^\[\s*".*\]$/s.test(given))
     return { problem: `${name} must not be a JSON array: separate its members by commas` };
-  if (/^#\s|\s#/.test(given))
+  if (/\s#|#\s/.test(given))
     return {
-      problem: `${name} must not have white space before "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own`,
+      problem: `${name} must not have white space beside "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own`,
     };
   const value = rule.read(given);
   if (value !== undefined) return { value };

@@ -63,12 +63,12 @@ describe('readSettings()', () => {
     [
       'PORT',
       '3010 # the API',
-      'PORT must not have white space before "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
+      'PORT must not have white space beside "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
     ],
     [
       'LOG_LEVEL',
       ' # loud',
-      'LOG_LEVEL must not have white space before "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
+      'LOG_LEVEL must not have white space beside "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
     ],
     ['REDIS_URL', "'redis://:hunter2@h'", 'REDIS_URL must not begin and end with quotes: remove them'],
     ['LOG_LEVEL', 'redis://:hunter2@h/0', 'LOG_LEVEL must be one of debug, info, warn, error, silent, got "***@h/0"'],

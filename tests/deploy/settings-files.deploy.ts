@@ -116,10 +116,17 @@ const lines: readonly [line: string, option: string, meant: unknown][] = [
   ['REQUIRED_CLAIMS={"team":"Team #1"}', 'requiredClaims', { team: ['Team #1'] }],
   [`REQUIRED_CLAIMS='{"team":"Team #1","act":null}'`, 'requiredClaims', { team: ['Team #1'], act: [null] }],
   ['AUDIENCE=https://api.example.com # the API', 'audience', ['https://api.example.com']],
+  ['AUDIENCE="https://api.example.com" # the API', 'audience', ['https://api.example.com']],
+  ["AUDIENCE='https://api.example.com' # the API", 'audience', ['https://api.example.com']],
   ['ALGORITHMS=ES256 # of our issuer', 'algorithms', ['ES256']],
   [`DPOP_NONCE_SECRET=${secret}`, 'dpopNonceSecret', [secret]],
   [`DPOP_NONCE_SECRET='${secret}'`, 'dpopNonceSecret', [secret]],
 ];
+
+test('systemd ignores a line with export, and one after a comment with a backslash at its end, as the page says', async () => {
+  const variables = await readers.systemd?.(await write(['export A=1', '# comment \\', 'B=2', 'C=3']));
+  expect([variables?.A, variables?.B, variables?.C]).toEqual([undefined, undefined, '3']);
+});
 
 /** The table of the page: what is in the file, and what the programs of each column get. */
 const page = await readText('docs/settings.md');

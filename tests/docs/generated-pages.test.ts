@@ -26,6 +26,8 @@ describe('bun run docs', () => {
 
   test('writes an .env.example that sets nothing when it is copied unchanged, and shows the real defaults', () => {
     expect(envExample()).not.toMatch(/^[A-Z_]+=./m);
+    // systemd would take the next line for the comment's.
+    expect(envExample()).not.toMatch(/\\$/m);
     const read = (environment: Environment) => {
       const { optionsAt, warnings, ...settings } = readSettings(environment, false);
       return {

@@ -20,8 +20,8 @@ const mistakes: readonly [isMade: (text: string) => boolean, words: string][] = 
   [(text) => /^(["']).*\1$/s.test(text), 'must not begin and end with quotes: remove them'],
   [(text) => /^\[\s*".*\]$/s.test(text), 'must not be a JSON array: separate its members by commas'],
   [
-    (text) => !/^\{.*\}$/s.test(text) && /^#\s|\s#/.test(text),
-    'must not have white space before "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
+    (text) => !/^\{.*\}$/s.test(text) && /\s#|#\s/.test(text),
+    'must not have white space beside "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
   ],
   [
     isCut,

@@ -128,16 +128,18 @@ describe('optionsFromEnvironment()', () => {
     expect(problemsOf({ ...good, DPOP_NONCE_SECRET: 'hunter2' })[0]).toEndWith(', got "***" (7 characters)'));
 
   test.each<[setting: string, value: string, mistake: string]>([
-    ['AUDIENCE', 'https://api.example.com # the API', 'white space before "#"'],
-    ['AUDIENCE', 'https://api.example.com\t#the API', 'white space before "#"'],
-    ['AUDIENCE', ' # none', 'white space before "#"'],
-    ['AUDIENCE', ' #none', 'white space before "#"'],
-    ['ALGORITHMS', 'RS256,ES256 # both', 'white space before "#"'],
-    ['DPOP', 'on #', 'white space before "#"'],
-    ['JWKS_MAX_AGE_SECONDS', '60 # a minute', 'white space before "#"'],
-    ['DPOP_NONCE_SECRET', `hunter2 #${'a'.repeat(32)}`, 'white space before "#"'],
-    ['REQUIRED_CLAIMS', 'team=Team #1', 'white space before "#"'],
-    ['REQUIRED_CLAIMS', '{"team":"Team 1"} # ours', 'white space before "#"'],
+    ['AUDIENCE', 'https://api.example.com # the API', 'white space beside "#"'],
+    ['AUDIENCE', 'https://api.example.com\t#the API', 'white space beside "#"'],
+    // systemd, of a value in quotes with a comment.
+    ['AUDIENCE', 'https://api.example.com# the API', 'white space beside "#"'],
+    ['AUDIENCE', ' # none', 'white space beside "#"'],
+    ['AUDIENCE', ' #none', 'white space beside "#"'],
+    ['ALGORITHMS', 'RS256,ES256 # both', 'white space beside "#"'],
+    ['DPOP', 'on #', 'white space beside "#"'],
+    ['JWKS_MAX_AGE_SECONDS', '60 # a minute', 'white space beside "#"'],
+    ['DPOP_NONCE_SECRET', `hunter2 #${'a'.repeat(32)}`, 'white space beside "#"'],
+    ['REQUIRED_CLAIMS', 'team=Team #1', 'white space beside "#"'],
+    ['REQUIRED_CLAIMS', '{"team":"Team 1"} # ours', 'white space beside "#"'],
     ['REQUIRED_CLAIMS', '{"team":"Team', 'name=value'],
     ['REQUIRED_CLAIMS', 'groups=CN=admins,OU=api', 'systemd removes the backslash'],
     ['REQUIRED_CLAIMS', 'groups=cn=admins, ou=api', 'systemd removes the backslash'],
