@@ -92,7 +92,9 @@ async function declare(name: Package, outDir: string): Promise<void> {
  */
 const isOnSite = (path: string) =>
   /^public\/|^(?:issuers|migration)\/(?!index)|^guides\/(?:probe|forward-auth|fapi|key-cache)$/.test(path) ||
-  /^(?:index|explain|settings|standards|comparison|security|deploy|operations|kubernetes|upgrade|migration\/index)$/.test(path);
+  /^(?:index|explain|settings|standards|comparison|security|deploy|operations|kubernetes|upgrade|migration\/index)$/.test(
+    path,
+  );
 
 /**
  * Writes the pages that people and language models need to write code without a network. Other links lead to the site.
