@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { bootSystemd } from './machine.ts';
 
 /*
- * Runs the blocks of docs/deploy.md one after another, on a machine with a systemd, an nginx, an HAProxy and a Prometheus as
+ * Runs the blocks of docs/deploy.md one after another, on a machine with systemd, nginx, HAProxy and Prometheus as
  * their packages configure them, and a network of its own.
  */
 
@@ -122,4 +122,14 @@ describe('docs/deploy.md', () => {
 test('the first alert fires after a minute, as the page says', async () => {
   const alerts = await readText('deploy/prometheus/alerts.yaml');
   expect(alerts).toMatch(/alert: ProtectedApiDown\n.*\n +for: 1m$/m);
+});
+
+test('Podman takes the flags of the page as the health check of the image', async () => {
+  const [, healthFlags = ''] = /For `podman run`, add `(.*?)`/.exec(page) ?? [];
+  const rootFolder = temporaryFolder();
+  const created = await $`sh -c ${`podman create ${healthFlags} --rootfs ${rootFolder} /none`}`.quiet().text();
+  const { Test } = await $`podman inspect ${created.trim()} --format ${'{{json .Config.Healthcheck}}'}`.quiet().json();
+  await $`podman rm ${created.trim()}`.nothrow().quiet();
+  const [, command = '[]'] = /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(await readText('Dockerfile')) ?? [];
+  expect(Test).toEqual(['CMD', ...JSON.parse(command)]);
 });
