@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createServer } from 'node:http';
+import { disguises } from '../auth/mcp/targets.ts';
 import { exampleFixture, toService } from '../examples/server-rows.ts';
 import { probed } from '../http/table/probed.ts';
 import { freePort, type RunningProcess, untilReachable } from '../support/child-process.ts';
@@ -223,6 +224,15 @@ describe.each(proxies)('examples/forward-auth.ts behind $name, as its page confi
     expect(targets).toEqual([]);
     // nginx itself rejects some.
     expect(status).toBeOneOf([400, 403, 404]);
+  });
+
+  test('the API gets no spelling of a path but the one that was checked', async () => {
+    for (const target of disguises.map((each) => each.replaceAll('mcp', 'messages'))) {
+      const { targets } = await send(`GET ${target}`, [bearer()]);
+      // Of a URL without a host, the proxies themselves take the path.
+      expect([target, targets.filter((each) => !/^\/messages(?:\/x(?:\?y)?)?\/?$/.test(each))]).toEqual([target, []]);
+      expect([target, (await send(`GET ${target}`)).targets]).toEqual([target, []]);
+    }
   });
 
   test('a proof is for the method and the URL of the original request, and is used once', async () => {
