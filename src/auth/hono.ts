@@ -47,10 +47,13 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
       Object.defineProperty(raw, 'incoming', { value: incoming });
     const result = await check(raw);
     if (!isAccepted(result)) {
-      for (const name of [...context.res.headers.keys()].filter(isDropped)) context.header(name, undefined);
       for (const [name, value] of Object.entries(result.headers))
         context.header(name, value, { append: name === 'vary' });
-      return context.body(result.body, result.status as ContentfulStatusCode) as never;
+      const response = context.body(result.body, result.status as ContentfulStatusCode);
+      // Not before: reading `context.res` makes a response, which takes half of the time of a rejection on Node.js.
+      for (const name of [...response.headers.keys()])
+        if (isDropped(name) && !Object.hasOwn(result.headers, name)) response.headers.delete(name);
+      return response as never;
     }
     context.set('protected-api', result as Accepted<AcceptedClaims, Optional>);
     await next();
