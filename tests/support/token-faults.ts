@@ -97,7 +97,12 @@ export const tokenFaults: readonly Fault[] = [
     const reason = reasons.get(id) ?? reasons.get(id.replace(/-.*/, ''));
     // Which keys may verify is in the probe, whose issuer publishes them, and typ JWT is a matter of the profile.
     if (reason === undefined || id === 'type-jwt') return [];
-    return forgeries.map((token, at) => faultOf(forgeries.length > 1 ? `${id} ${at + 1}` : id, reason, token));
+    return forgeries.map((token, at) => {
+      // A signature of another algorithm is never looked at.
+      const { header: { alg = 'RS256' } = {} } = typeof token === 'function' ? {} : token;
+      const found = reason === 'signature_invalid' && alg !== 'RS256' ? 'algorithm_unsupported' : reason;
+      return faultOf(forgeries.length > 1 ? `${id} ${at + 1}` : id, found, token);
+    });
   }),
   ...Object.entries(own).flatMap(([reason, list]) =>
     list.map(([name, token]) => faultOf(name, reason as RefusalReason, token)),

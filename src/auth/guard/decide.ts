@@ -80,9 +80,11 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
     // After all that can fail by itself, so that a client can repeat the request with the same proof.
     const used = proof && (yield* wait(proof.use()));
     if (used) return rejected(used);
-    const hasWaited = isPromise(binding) || isPromise(revocation);
-    const expired = hasWaited ? verifier.checkTime(verified) : undefined;
-    if (expired) return rejected(expired);
+    // Meanwhile the token may have expired, or its key have left: then it is verified by what is trusted now.
+    const hasWaited = [verification, binding, revocation].some(isPromise);
+    const again = hasWaited ? verifier.verify(token, verified) : verified;
+    const current = isPromise(again) ? yield* wait(again) : again;
+    if (current instanceof Refusal) return rejected(current);
     announce(request, shared, claims);
     // Step-up (RFC 9470 §4), then scope (RFC 6750 §3.1).
     const unmet = policy.check(ownClaims) ?? checkAnyScope?.(ownClaims);
@@ -91,8 +93,14 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
 
   function announce(request: GuardRequest, shared: Shared, claims: Claims): void {
     if (!onAccepted || shared.isAnnounced) return;
-    ignoreRejection(onAccepted(request, claims));
+    // Before the call, because the function may check the request itself.
     shared.isAnnounced = true;
+    try {
+      ignoreRejection(onAccepted(request, claims));
+    } catch (error) {
+      shared.isAnnounced = false;
+      throw error;
+    }
   }
 
   return {

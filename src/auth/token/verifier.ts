@@ -117,8 +117,6 @@ export function createVerifier(options: VerifierOptions) {
         return verifyByKeyId(token, header, trust);
       });
     },
-    /** Returns why a verified token is now rejected, if it is: only its time is checked again. */
-    checkTime: timeOf,
     state: (): Omit<GuardState, 'issuers'> => ({ cacheHits, cacheEntries: cache?.size ?? 0 }),
   };
 }

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { createGuard, type GuardOptions } from '../../../src/auth/index.ts';
 import type { Requirements } from '../../../src/auth/types.ts';
 import { certificate } from '../../support/certificates.ts';
-import { createChecker, offline, tokenOf } from '../../support/checked.ts';
+import { createChecker, ISSUER, offline, publishedBy, tokenOf } from '../../support/checked.ts';
 import { runToEnd } from '../../support/child-process.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
-import { bearer } from '../../support/mint.ts';
+import { bearer, signingKeys } from '../../support/mint.ts';
+import { bound, makeProof } from '../../support/proof.ts';
 
 const fails = () => {
   throw new Error('secret');
@@ -91,6 +92,30 @@ describe('the option isRevoked', () => {
     };
     const check = createChecker({ isRevoked }, { now: () => now });
     expect((await check({ claims: { exp: 2, iat: 0, ...claims } })).reason).toBe(want);
+  });
+
+  test.each<[string, Partial<GuardOptions>, 'isRevoked' | 'replayStore']>([
+    ['isRevoked', {}, 'isRevoked'],
+    ['the replay store', { dpop: 'on', publicUrl: 'https://api.example.test' }, 'replayStore'],
+  ])('a key that leaves while %s is waited for is not trusted', async (_, given, waited) => {
+    const keys = { [ISSUER]: signingKeys() };
+    const { options } = publishedBy(keys);
+    const withdraw = async () => {
+      keys[ISSUER] = [];
+      keys[ISSUER].push(...signingKeys().map((key) => ({ ...Object(key), kid: 'other' })));
+      await check.core.reload();
+    };
+    const isRevoked = () => withdraw().then(() => false);
+    const replayStore = { markUsed: () => withdraw().then(() => true) };
+    const check = createChecker({
+      ...options,
+      ...given,
+      ...(waited === 'isRevoked' ? { isRevoked } : { replayStore }),
+    });
+    const token = tokenOf(waited === 'replayStore' ? { claims: { cnf: bound } } : {});
+    const proof = makeProof({ url: 'https://api.example.test/messages', token, nowSeconds: Date.now() / 1000 });
+    const headers = waited === 'replayStore' ? { authorization: `DPoP ${token}`, dpop: proof } : bearer(token);
+    expect((await check(new Headers(headers))).reason).toBe('key_unknown');
   });
 
   test('is called before onAccepted, step-up and scope', async () => {

@@ -77,6 +77,29 @@ describe('several checks of one request object', () => {
     expect(world.accepted).toEqual(['client-1']);
   });
 
+  test('may be made by onAccepted, which is called once, and again if it failed', async () => {
+    let calls = 0;
+    const guard = createGuard({
+      ...offline(),
+      async onAccepted(request) {
+        calls += 1;
+        await guard.check(request);
+      },
+    });
+    const request = requestWith(valid());
+    await Promise.all([guard.check(request), guard.check(request)]);
+    expect(calls).toBe(1);
+    const failing = createGuard({
+      ...offline(),
+      onAccepted: () => {
+        if (++calls < 3) throw new Error('down');
+      },
+    });
+    await failing.check(request).catch(() => {});
+    await failing.check(request);
+    expect(calls).toBe(3);
+  });
+
   test('belong to other requests if method, URL or credentials differ', async () => {
     const { world, statusOf } = setUp();
     const headers = new Headers({ authorization: valid() });

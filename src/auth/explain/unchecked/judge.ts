@@ -52,7 +52,6 @@ function createReader(options: VerifierOptions): Verifier {
         return claims instanceof Refusal ? claims : { claims };
       });
     },
-    checkTime: () => undefined,
     state: () => ({ cacheHits: 0, cacheEntries: 0 }),
   };
 }
