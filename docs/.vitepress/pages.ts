@@ -27,7 +27,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     ),
   ],
   Issuers: ['issuers/index', ...linksOf('issuers')],
-  'Your token': ['explain', 'troubleshooting', 'guides/callers'],
+  'Your token': ['explain', 'troubleshooting'],
   Requirements: inFolder('guides', 'scopes step-up owners users typed-claims optional-tokens'),
   Tokens: inFolder(
     'guides',
@@ -43,6 +43,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     'standards',
     'comparison',
     'comparison-setup',
+    'comparison-languages',
     'security',
     'deploy',
     'operations',

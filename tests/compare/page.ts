@@ -56,7 +56,7 @@ const anchorOf = (heading: string) =>
     .replace(/[^\w\s-]/g, '')
     .replaceAll(' ', '-');
 
-function section(title: string, cells: readonly Cell[]): string {
+function section(title: string, cells: readonly Cell[], same: string): string {
   const rows = [...groupBy(cells, ({ row }) => row.id)].map(([id, ofRow]) => {
     const found = groupBy(ofRow, ({ label }) => label);
     const names = (label: string) => found.get(label)?.map(({ name }) => name);
@@ -72,7 +72,7 @@ function section(title: string, cells: readonly Cell[]): string {
       lines,
     ]);
   const brief = [...groupBy(rows.filter(isBrief), ({ lines }) => lines)].map(([lines, group]) => {
-    const words = lines === '' ? 'All pass, if they apply' : `${lines.replace('Respond', 'Refuse')}, in these rows`;
+    const words = lines === '' ? same : `${lines.replace('Respond', 'Refuse')}, in these rows`;
     return `${words}: ${code(group.map(({ id }) => id))}.`;
   });
   return [
@@ -85,7 +85,7 @@ function section(title: string, cells: readonly Cell[]): string {
 export function tablesOf(
   results: readonly (readonly [library: Library, rows: readonly ProbedRow[]])[],
   versions: Readonly<Record<string, string>>,
-  setup = 'comparison-setup.md',
+  { linkOf = (name: string) => `comparison-setup.md#${anchorOf(name)}`, same = 'All pass, if they apply' } = {},
 ): string {
   const cells = results.flatMap(([library, rows]) => rows.map((row) => cellOf(library, row)));
   const summary = results.map(([{ name }]) => {
@@ -95,7 +95,7 @@ export function tablesOf(
     );
     const count = (outcome: string) => counts.get(outcome)?.length ?? 0;
     const others = outcomes.filter(count).map((outcome) => `${count(outcome)} ${outcome}`);
-    return [`[${name}](${setup}#${anchorOf(name)})`, String(count('pass')), others.join(', ')];
+    return [`[${name}](${linkOf(name)})`, String(count('pass')), others.join(', ')];
   });
   const packages = new Set(results.flatMap(([library]) => library.packages));
   const installed = Array.from(packages, (each) => `${each} ${versions[each]}`);
@@ -110,6 +110,6 @@ export function tablesOf(
     table(['Library', 'Rows that pass', 'Other rows'], summary),
     `Versions: ${installed.join(', ')}.`,
     `## What is left to you\n\n${table(['Library', 'Rows', 'Its documentation'], leaves)}`,
-    ...Object.keys(sections).map((title) => section(title, bySection.get(title) ?? [])),
+    ...Object.keys(sections).map((title) => section(title, bySection.get(title) ?? [], same)),
   ].join('\n\n');
 }

@@ -51,11 +51,11 @@ const checks =
   (test: (claims: Record<string, unknown>, request: Request) => unknown): Planted =>
   async (request, right, { keysUrl, respond }) => {
     if (!tokenOf(request)) return right(request);
-    const claims = await compactVerify(tokenOf(request), await keysOnce(keysUrl)).then(
-      ({ payload }) => JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>,
-      () => undefined,
-    );
-    return claims && test(claims, request) ? respond(claims) : refusal();
+    const claims = await keysOnce(keysUrl)
+      .then((keys) => compactVerify(tokenOf(request), keys))
+      .then(({ payload }) => JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>)
+      .catch(() => undefined);
+    return claims && typeof claims === 'object' && test(claims, request) ? respond(claims) : refusal();
   };
 const now = () => Date.now() / 1000;
 const isTimely = ({ exp, nbf = 0 }: Record<string, unknown>) =>

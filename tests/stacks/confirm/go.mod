@@ -1,0 +1,3 @@
+module confirm
+
+go 1.24
