@@ -14,7 +14,7 @@ import { readText, root } from '../support/repository.ts';
 /** They say what the compiler accepts, and at each `@ts-expect-error` what it rejects. */
 const typeTests = ['guarded-routes.ts', 'typed-client.ts', 'node-servers.ts'];
 const applications =
-  'elysia @elysia/eden hono fastify express @types/express koa @types/koa polka @types/polka zod @types/node jose @nestjs/common @nestjs/core reflect-metadata rxjs';
+  'elysia @elysia/eden hono fastify express @types/express koa @types/koa polka @types/polka zod @types/node jose @nestjs/common @nestjs/core reflect-metadata rxjs bun-types @cloudflare/workers-types@4.20260702.1';
 /** Package of the compiler, module resolution with its module system, and the types of Node.js. */
 const compilations = [
   ['typescript', 'bundler', 'esnext', '26.6.6'],
@@ -186,6 +186,49 @@ describe('the package, installed from its tarball', () => {
     const { exitCode, stdout } = await compiling.nothrow().quiet();
     expect([0, 1, 2], 'the compiler ended by itself').toContain(exitCode);
     // Some declarations of other packages do not compile by themselves, so applications set skipLibCheck. Ours do.
+    const errors = stdout.toString().match(/^(?!node_modules\/(?!protected-api\/)).*error TS.*$/gm);
+    expect(errors ?? []).toEqual([]);
+  });
+
+  /** The doors that a runtime has, its types and libraries, and how its tools resolve modules. */
+  test.each([
+    [
+      'Cloudflare Workers',
+      ['', '/hono', '/mcp'],
+      '--types @cloudflare/workers-types --lib es2023',
+      'bundler',
+      'esnext',
+    ],
+    [
+      'a browser',
+      ['', '/hono', '/mcp', '/explain'],
+      '--typeRoots none --lib es2023,dom,dom.iterable',
+      'bundler',
+      'esnext',
+    ],
+    [
+      'Bun',
+      doors.map(({ name }) => name.replace(manifest.name, '')),
+      '--types bun-types --lib es2023',
+      'bundler',
+      'preserve',
+    ],
+    ['Node.js, as its 16', ['', '/node', '/fastify', '/testing'], '--types node --lib es2023', 'node16', 'node16'],
+    ['CommonJS of Node.js', ['', '/node', '/fastify', '/testing'], '--types node --lib es2023', 'nodenext', 'nodenext'],
+  ] as const)('compiles with the types of %s only', async (runtime, names, types, resolution, module) => {
+    const file = `consumer.${runtime.startsWith('CommonJS') ? 'cts' : 'ts'}`;
+    const lines = names.map(
+      (name, index) => `import * as door${index} from '${manifest.name}${name}';\nvoid door${index};`,
+    );
+    const mistake = `import { createGuard } from '${manifest.name}';\n// @ts-expect-error\ncreateGuard({ issuer: 7 });`;
+    await Bun.write(inFolder(file), [...lines, mistake].join('\n'));
+    const flags =
+      '--noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --target es2023 --singleThreaded';
+    const options = words(`${flags} ${types} --module ${module} --moduleResolution ${resolution}`);
+    const { stdout } = await $`node ${join(root, 'node_modules/typescript/bin/tsc')} ${options} ${file}`
+      .cwd(folder())
+      .nothrow()
+      .quiet();
     const errors = stdout.toString().match(/^(?!node_modules\/(?!protected-api\/)).*error TS.*$/gm);
     expect(errors ?? []).toEqual([]);
   });

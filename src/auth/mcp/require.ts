@@ -1,14 +1,15 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isAccepted } from '../guard/decision.ts';
 import { preparedGuard } from '../guard/route-check.ts';
-import { type IncomingRequest, requestOf } from '../node/incoming.ts';
-import { authenticate, type Middleware, type OutgoingResponse, send } from '../node/require-token.ts';
+import { requestOf } from '../node/incoming.ts';
+import { authenticate, type Middleware, send } from '../node/require-token.ts';
 import type { Guard } from '../types.ts';
 import { createMcpEndpoint, notFound } from './endpoint.ts';
 import type { MessageBody } from './message.ts';
 import type { McpOptions } from './options.ts';
 
 /** What frameworks add to a request of Node.js. */
-type RoutedRequest = IncomingRequest & { readonly [name in 'route' | 'body' | 'originalUrl']?: unknown };
+type RoutedRequest = IncomingMessage & { readonly [name in 'route' | 'body' | 'originalUrl']?: unknown };
 
 /**
  * Returns middleware for Express, Connect and Polka that protects an MCP server as `protectMcp` does: it serves the
@@ -26,7 +27,7 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
   const { prepare } = preparedGuard(guard);
 
   /** Returns whether the request is passed on. */
-  async function respond(incoming: RoutedRequest, response: OutgoingResponse): Promise<boolean> {
+  async function respond(incoming: RoutedRequest, response: ServerResponse): Promise<boolean> {
     const request = requestOf(incoming);
     const { url, originalUrl = url } = incoming;
     const result = await decide({
@@ -55,7 +56,7 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
   }
 
   return (request, response, next) => {
-    respond(request, response).then((isPassed) => isPassed && next(), next);
+    respond(request as RoutedRequest, response as ServerResponse).then((isPassed) => isPassed && next(), next);
   };
 }
 
@@ -68,7 +69,7 @@ function bodyOf(incoming: RoutedRequest): MessageBody {
 }
 
 /** Calls back when the head of a response is sent, with its status and session. */
-function onHead(response: OutgoingResponse, settle: (status: number, session: string | null) => void): void {
+function onHead(response: ServerResponse, settle: (status: number, session: string | null) => void): void {
   const { writeHead } = response;
   const write = (...given: readonly unknown[]) => {
     const last: unknown = given.at(-1);
@@ -83,7 +84,7 @@ function onHead(response: OutgoingResponse, settle: (status: number, session: st
 }
 
 /** Calls back with each part of the body before it is sent. */
-function onParts(response: OutgoingResponse, read: (part: unknown) => void): void {
+function onParts(response: ServerResponse, read: (part: unknown) => void): void {
   for (const name of ['write', 'end'] as const) {
     const send = Reflect.get(response, name);
     const sendRead = (...given: readonly unknown[]) => {
@@ -94,7 +95,7 @@ function onParts(response: OutgoingResponse, read: (part: unknown) => void): voi
   }
 }
 
-const endOf = (response: OutgoingResponse) => () => {
+const endOf = (response: ServerResponse) => () => {
   // What the handler still writes is an error of the response, which would end the process.
   response.on('error', () => {});
   response.end();

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
 import type { GuardRequest } from '../types.ts';
 import { sharedMap } from '../values/shared.ts';
 
@@ -8,8 +6,18 @@ import { sharedMap } from '../values/shared.ts';
  * decided in guard/, and what is sent in require-token.ts.
  */
 
-/** A request of `node:http`, or of the compatibility API of `node:http2`. */
-export type IncomingRequest = IncomingMessage | Http2ServerRequest;
+/**
+ * A request of `node:http`, or of the compatibility API of `node:http2`: what is read of it, because applications on
+ * other runtimes import doors with this type, and have no types of Node.js.
+ */
+export interface IncomingRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly rawHeaders: readonly string[];
+  readonly socket: NonNullable<GuardRequest['incoming']>['socket'];
+  on(event: 'close', listener: () => void): unknown;
+}
 
 const guardRequests = () => sharedMap<IncomingRequest, GuardRequest>('requests');
 
@@ -22,7 +30,7 @@ export function requestOf(incoming: IncomingRequest): GuardRequest {
   const known = guardRequests().get(incoming);
   if (known) return known;
   // JavaScript may call the door of another framework. The requests of node-mocks-http have no raw headers.
-  const { rawHeaders, headers, on } = Object(incoming) as Partial<IncomingMessage>;
+  const { rawHeaders, headers, on } = Object(incoming) as Partial<IncomingRequest>;
   if (!Array.isArray(rawHeaders) && (typeof headers !== 'object' || typeof on !== 'function'))
     throw new TypeError(
       'Cannot check a request: it must be a Node.js request (request.raw in Fastify, ctx.req in Koa). For Hono, use protected-api/hono',

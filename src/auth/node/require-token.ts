@@ -1,5 +1,3 @@
-import type { ServerResponse } from 'node:http';
-import type { Http2ServerResponse } from 'node:http2';
 import { isAccepted, type PlainResponse } from '../guard/decision.ts';
 import { isDropped, nonceHeaders } from '../guard/rejection.ts';
 import { createRouteCheck, type Decided, preparedGuard, requireAccepted } from '../guard/route-check.ts';
@@ -17,8 +15,16 @@ import type {
 import { sharedMap } from '../values/shared.ts';
 import { type IncomingRequest, requestOf } from './incoming.ts';
 
-/** A response of `node:http`, or of the compatibility API of `node:http2`. */
-export type OutgoingResponse = ServerResponse | Http2ServerResponse;
+/** A response of `node:http`, or of the compatibility API of `node:http2`: what is called of it. */
+export interface OutgoingResponse {
+  statusCode: number;
+  readonly headersSent: boolean;
+  getHeaders(): object;
+  setHeader(name: string, value: string | number): unknown;
+  removeHeader(name: string): unknown;
+  end(): unknown;
+  end(body: string): unknown;
+}
 
 /** Middleware of Express, Connect and Polka. */
 export type Middleware = (

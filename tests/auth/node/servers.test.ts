@@ -79,7 +79,9 @@ function withMiddleware(app: Application, listener: RequestListener = app): Serv
   const handler: Middleware = (request, response, next) => {
     handled.push(String(request.method));
     const respond = (body: string) => response.end(`${authOf<Any>(request).claims?.sub}${body}`);
-    text(request).then(respond).catch(next);
+    text(request as IncomingMessage)
+      .then(respond)
+      .catch(next);
   };
   app
     .use('/', serveMetadata(guard, { scopes: [scope] }))
