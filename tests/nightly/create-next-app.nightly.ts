@@ -40,7 +40,7 @@ describe.each(['16', '15'])('an application of create-next-app@%s', (version) =>
       await Bun.write(join(folder, 'app/health/route.ts'), "export const GET = () => new Response('ok');");
       await succeeds(`npm install --no-audit --no-fund ${await packed()}`, folder);
       await succeeds('npx next build', folder);
-      const start = `cd ${folder} && exec npx next start -H 127.0.0.1 -p ${settings.PORT}`;
+      const start = `cd ${folder} && exec node node_modules/next/dist/bin/next start -H 127.0.0.1 -p ${settings.PORT}`;
       return run(['bash', '-c', start], { ...environment, ...settings });
     },
     200,
