@@ -5,8 +5,11 @@ import { isJsonObject, isListOf } from '../values/json.ts';
 
 /** A message of JSON-RPC 2.0, as far as it is checked. */
 export interface McpMessage {
+  /** That of a request, whose answer repeats it. */
   readonly id?: unknown;
+  /** Such as `tools/call`. A response has none. */
   readonly method?: string;
+  /** Such as the `name` of a tool. Not checked but for that, and for the `taskId` of a task. */
   readonly params?: unknown;
 }
 
