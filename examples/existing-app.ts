@@ -9,7 +9,7 @@ const guard = resourceServer({
   ...optionsFromEnvironment(process.env),
   formatRejection: ({ status, description }) => ({ body: problem(status, description) }),
   // Without the query, where some clients put their token.
-  onRefused: ({ method, url }, reason) => console.warn(`Rejected ${method} ${new URL(url).pathname}: ${reason}`),
+  onRejected: ({ method, url }, reason) => console.warn(`Rejected ${method} ${new URL(url).pathname}: ${reason}`),
 });
 
 // The guard protects routes that are added after it to the same instance. The protected routes have a separate

@@ -15,7 +15,7 @@ const provider = new Provider(issuer, {
   clientBasedCORS: () => true,
   // Clients of the SDK 1.x never request `offline_access`.
   issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
-  // Clients refresh once for each request that gets a 401. Of several at once, all but the first would be refused.
+  // Clients refresh once for each request that gets a 401. Of several at once, all but the first would be rejected.
   rotateRefreshToken: false,
   findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
   features: {

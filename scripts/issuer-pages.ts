@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { optionsFromEnvironment } from '../src/auth/index.ts';
-import { refusals } from '../src/auth/refusals.ts';
-import type { RefusalReason } from '../src/auth/types.ts';
+import { rejections } from '../src/auth/rejections.ts';
+import type { RejectionReason } from '../src/auth/types.ts';
 import { format } from './format.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ export type IssuerToken = {
   /** Settings that replace those of the issuer. An empty one is unset. */
   readonly settings?: Settings;
   /** The reason of the rejection. Without it, the token is accepted. */
-  readonly rejected?: RefusalReason;
+  readonly rejected?: RejectionReason;
   /** Whether the accepted token grants no scope, so that routes with a scope reject it. */
   readonly withoutScope?: boolean;
   /** The key that signs it if it is not the one that the issuer publishes. */
@@ -105,7 +105,7 @@ const table = (rows: readonly (readonly string[])[]) => {
 };
 
 const responseTo = ({ rejected, withoutScope }: IssuerToken) => {
-  if (rejected) return `${refusals[rejected].status} \`${rejected}\``;
+  if (rejected) return `${rejections[rejected].status} \`${rejected}\``;
   return withoutScope ? '200, or 403 if the route requires a scope' : '200';
 };
 

@@ -69,7 +69,7 @@ async function declare(name: Package, outDir: string): Promise<void> {
   const files = entryPoints(name).map((file) => file.replace(/ts$/, 'd.ts'));
   // Editors show the docstrings of what doors export, and of the types in their options and results.
   const doors = new Set(files);
-  const shown = new Set([...doors, 'types.d.ts', 'refusals.d.ts']);
+  const shown = new Set([...doors, 'types.d.ts', 'rejections.d.ts']);
   // The array grows while it is walked, the doors first.
   for (const file of files) {
     const text = await Bun.file(join(from, file)).text();

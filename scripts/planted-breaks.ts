@@ -28,8 +28,8 @@ export const breaks: Readonly<Record<string, readonly Break[]>> = {
     [
       'a bad token is anonymous',
       decide,
-      'instanceof Refusal) return rejected(verified)',
-      'instanceof Refusal) return isOptional ? undefined : rejected(verified)',
+      'instanceof Rejected) return rejected(verified)',
+      'instanceof Rejected) return isOptional ? undefined : rejected(verified)',
     ],
     ['anonymous with a requirement', decide, 'isOptional && policy.isEmpty &&', 'isOptional &&'],
     ['anything is anonymous', decide, " && token.reason === 'credentials_missing'", ''],

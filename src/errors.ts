@@ -2,10 +2,10 @@
  * The specification's words for a rejection by the guard: one code for each reason, and 401 where the package has 400.
  * The errors that do not come from the guard are in http/responses.ts.
  */
-import type { RefusalDescription } from 'protected-api';
+import type { RejectionDescription } from 'protected-api';
 
 /** Every other reason is a fault of the header, the token or its proof: `invalid_header`. */
-const codes: Partial<Readonly<Record<RefusalDescription['reason'], string>>> = {
+const codes: Partial<Readonly<Record<RejectionDescription['reason'], string>>> = {
   credentials_missing: 'authorization_header_missing',
   token_expired: 'token_expired',
   token_too_old: 'token_expired',
@@ -25,7 +25,7 @@ const codes: Partial<Readonly<Record<RefusalDescription['reason'], string>>> = {
 };
 
 /** Returns the response of the specification for a reason of the guard. */
-export const formatRejection = ({ reason, status, description }: RefusalDescription) => ({
+export const formatRejection = ({ reason, status, description }: RejectionDescription) => ({
   status: status === 400 ? 401 : status,
   body: { code: codes[reason] ?? 'invalid_header', description },
 });

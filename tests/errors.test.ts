@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
-import { refusals } from '../src/auth/refusals.ts';
-import type { RefusalReason } from '../src/auth/types.ts';
+import { rejections } from '../src/auth/rejections.ts';
+import type { RejectionReason } from '../src/auth/types.ts';
 import { formatRejection } from '../src/errors.ts';
 
-const reasons = Object.keys(refusals) as RefusalReason[];
-const sent = reasons.map((reason) => ({ reason, ...formatRejection({ reason, ...refusals[reason] }) }));
+const reasons = Object.keys(rejections) as RejectionReason[];
+const sent = reasons.map((reason) => ({ reason, ...formatRejection({ reason, ...rejections[reason] }) }));
 
 test('only a 401 of the service has the code of every other fault', () =>
   expect(sent.filter(({ status, body }) => body.code === 'invalid_header' && status !== 401)).toEqual([]));

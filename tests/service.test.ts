@@ -155,11 +155,11 @@ test('the store is used with DPoP only and left when the service stops, and metr
   expect(text).toContain(`protected_api_key_set_fetches_total{issuer="${GOOD}",result="success"} 1`);
   expect(text).toContain(`protected_api_key_set_fetches_total{issuer="${BAD}",result="network"} 1`);
 
-  const refused = create({ ...settings, DPOP: 'on', REDIS_URL: 'redis://127.0.0.1:1' });
-  await refused.start();
+  const rejected = create({ ...settings, DPOP: 'on', REDIS_URL: 'redis://127.0.0.1:1' });
+  await rejected.start();
   const failures = 'protected_api_replay_store_failures_total{failure="connection"}';
-  await until(async () => !(await scrape(refused))?.includes(`${failures} 0`), 'a failure to be counted');
-  refused.stop();
+  await until(async () => !(await scrape(rejected))?.includes(`${failures} 0`), 'a failure to be counted');
+  rejected.stop();
 });
 
 test.each(['/openapi', '/openapi/json'])('%s contains no password of Redis', async (path) => {

@@ -29,7 +29,7 @@ const badStores = [
 ];
 
 /**
- * Values that a setting of the process refuses, and what it asks for instead. Those of a guard have a table of their
+ * Values that a setting of the process rejects, and what it asks for instead. Those of a guard have a table of their
  * own.
  */
 const wrong: readonly (readonly [setting: string, expected: RegExp, values: readonly string[]])[] = [
@@ -77,7 +77,7 @@ describe('readSettings()', () => {
     expect(problemsOf({ ...good, [setting]: value })).toEqual([problem]),
   );
 
-  test('refuses an environment that switches off the check of certificates, but not for the development issuer', () => {
+  test('rejects an environment that switches off the check of certificates, but not for the development issuer', () => {
     const unchecked = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
     expect(problemsOf({ ...good, ...unchecked })).toEqual([expect.stringMatching(/^NODE_TLS_REJECT_UNAUTHORIZED /)]);
     expect([problemsOf({ ...good, ...unchecked }, true), problemsOf(unchecked)]).toEqual([[], []]);

@@ -2,9 +2,9 @@
  * The API on one page: options, requirements, authentications, events, stores. Rooms pick their types from here. This
  * file says what values mean and which bounds they have. It does not say how they are checked: options/ does.
  */
-import type { RefusalDescription, RefusalReason } from './refusals.ts';
+import type { RejectionDescription, RejectionReason } from './rejections.ts';
 
-export type { RefusalDescription, RefusalReason };
+export type { RejectionDescription, RejectionReason };
 
 /** An algorithm with which a DPoP proof can be signed. */
 export type ProofAlgorithm = `${'ES' | 'RS' | 'PS'}${256 | 384 | 512}` | 'EdDSA';
@@ -22,7 +22,7 @@ export type McpReason = `mcp_${'host' | 'origin' | 'method' | 'session' | 'size'
 interface RejectionCallback {
   call(
     request: GuardRequest,
-    reason: RefusalReason | McpReason,
+    reason: RejectionReason | McpReason,
     given: { readonly expected: string | undefined },
   ): unknown;
 }
@@ -241,7 +241,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * Called with the internal reason of every rejection. For `proof_url`, `expected` is the URL that the proof should
    * have named: `publicUrl` and the path of the request. An exception fails the request.
    */
-  readonly onRefused?: RejectionCallback['call'] | undefined;
+  readonly onRejected?: RejectionCallback['call'] | undefined;
   /** Called when keys were fetched, could not be fetched, or expired. Its exceptions are ignored. */
   readonly onKeySetEvent?: ((event: KeySetEvent) => unknown) | undefined;
   /** Called when the replay store fails, and when it works again. Exceptions are ignored. Defaults to a warning. */
@@ -250,7 +250,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * Returns any of `status`, `body` and `contentType` for a rejection. Called once for each reason when the guard is
    * created. The challenge and `Retry-After` stay the same. By default, the body has `error` and `error_description`.
    */
-  readonly formatRejection?: ((refusal: RefusalDescription) => RejectionFormat) | undefined;
+  readonly formatRejection?: ((rejection: RejectionDescription) => RejectionFormat) | undefined;
   /**
    * Headers to add to every rejection, such as those of CORS. They do not replace the rejection's media type, challenge
    * and `Cache-Control`. `content-length` and headers of the connection, such as `transfer-encoding`, are not allowed.
@@ -700,7 +700,7 @@ export interface FetchFault {
   readonly address: string | undefined;
   /**
    * Why there was no response (`network`): a code such as `ENOTFOUND`, `ERR_ACCESS_DENIED` (the runtime gives no
-   * permission), `ERR_PROXY_TUNNEL` (a proxy refused) or `issuer_unavailable` (the function `issuer` failed).
+   * permission), `ERR_PROXY_TUNNEL` (a proxy rejected) or `issuer_unavailable` (the function `issuer` failed).
    */
   readonly cause: string | undefined;
   /** The HTTP status, for the failures `status` and `redirect`. */

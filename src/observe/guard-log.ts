@@ -1,4 +1,4 @@
-import type { KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api';
+import type { KeySetEvent, RejectionReason, ReplayStoreEvent } from 'protected-api';
 import type { StoreEvent, StoreFailure } from '../redis/store-failure.ts';
 import type { Log } from './log.ts';
 
@@ -35,8 +35,8 @@ export function createKeySetLog(log: Log): (event: KeySetEvent) => void {
 }
 
 /** Returns a function that logs a hint the first time that a reason points to a mistake of the client or the issuer. */
-export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
-  const hints: Partial<Record<RefusalReason, string>> = {
+export function createRejectionHints(log: Log): (reason: RejectionReason) => void {
+  const hints: Partial<Record<RejectionReason, string>> = {
     token_opaque:
       'A client sent an opaque access token. Request the token with an audience (or resource, RFC 8707), so that it is a JWT',
     token_encrypted:

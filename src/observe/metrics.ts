@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { FetchFailure, GuardState, RefusalReason } from 'protected-api';
+import type { FetchFailure, GuardState, RejectionReason } from 'protected-api';
 import packageJson from '../../package.json' with { type: 'json' };
 import { sentPathOf } from '../http/route-table.ts';
 import { type StoreFailure, storeFailures } from '../redis/store-failure.ts';
@@ -14,7 +14,7 @@ export interface MetricSources {
 }
 
 /** How a request to a protected route ends: accepted, or the reason for the rejection. */
-export type Outcome = 'accepted' | RefusalReason;
+export type Outcome = 'accepted' | RejectionReason;
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -45,7 +45,7 @@ const fetchResults: Readonly<Record<FetchResult, 0>> = {
  * @param reasons for which the service can reject a request
  * @param hasStore whether a store is shared with other processes
  */
-export function createMetrics(reasons: readonly RefusalReason[], hasStore: boolean) {
+export function createMetrics(reasons: readonly RejectionReason[], hasStore: boolean) {
   const register = createRegister();
   const { fetches, failures, ...read } = createSeries(register, hasStore);
   const counts = createRequestCounts(register);
@@ -88,7 +88,7 @@ export function createMetrics(reasons: readonly RefusalReason[], hasStore: boole
     countStoreFailure: (failure: StoreFailure) => failures?.inc({ failure }),
     countFetch: (issuer: string, result: FetchResult) => fetches.inc({ issuer, result }),
     async respond({ url }: Request, sources: MetricSources): Promise<Response> {
-      // Not by URL, which refuses some hosts.
+      // Not by URL, which rejects some hosts.
       if (sentPathOf(url) !== '/metrics') return new Response(null, { status: 404 });
       readSources(sources);
       return new Response(await register.metrics(), { headers: { 'content-type': register.contentType } });

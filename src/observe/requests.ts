@@ -1,8 +1,8 @@
-import type { Claims, KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api';
+import type { Claims, KeySetEvent, RejectionReason, ReplayStoreEvent } from 'protected-api';
 import type { FetchHandler, RouteOf } from '../http/plugin.ts';
 import { whenSettled } from '../http/when-settled.ts';
 import type { StoreEvent } from '../redis/store-failure.ts';
-import { createKeySetLog, createRefusalHints, logStoreEvent } from './guard-log.ts';
+import { createKeySetLog, createRejectionHints, logStoreEvent } from './guard-log.ts';
 import type { Log } from './log.ts';
 import type { Metrics, Outcome } from './metrics.ts';
 
@@ -30,7 +30,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
   const isObserved = isLogged || metrics !== undefined;
   /** Those that clients did not send. */
   const madeIds = new WeakMap<object, string>();
-  const hint = createRefusalHints(log);
+  const hint = createRejectionHints(log);
   const logKeySetEvent = createKeySetLog(log);
 
   function logRequest(request: Request & Decided, status: number, route = 'unmatched', durationMs: number): void {
@@ -52,7 +52,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
         }
       : undefined,
     /** The last decision counts: a token is accepted before the requirements of a route are checked. */
-    onRefused(request: Decided, reason: RefusalReason, given?: { readonly expected: string | undefined }): void {
+    onRejected(request: Decided, reason: RejectionReason, given?: { readonly expected: string | undefined }): void {
       hint(reason);
       if (isObserved) request[decision] = { ...request[decision], outcome: reason, expected: given?.expected };
     },

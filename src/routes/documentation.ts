@@ -41,7 +41,7 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
       .get('/', ({ redirect }) => redirect(pagePath.slice(1), 303))
       .get(documentPath, async () => (await load()).document)
       .get(pagePath, async ({ request, status }) =>
-        development?.refuseHost(request) ? status(421, misdirected) : (await load()).respondPage(),
+        development?.rejectHost(request) ? status(421, misdirected) : (await load()).respondPage(),
       )
       .get(`${pagePath}/page.js`, async () => (await loadPage()).respondScript('page'))
       .get(`${pagePath}/request.js`, async () => (await loadPage()).respondScript('request'))

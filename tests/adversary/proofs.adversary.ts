@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
 import { createProofVerifier } from '../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore } from '../../src/auth/proof/replay-store.ts';
-import { refusals } from '../../src/auth/refusals.ts';
+import { rejections } from '../../src/auth/rejections.ts';
 import { anyProof, makeProof, proofKey, thumbprintOf, useVerified } from '../support/proof.ts';
 import { holds, propertyTimeoutMs, tokens } from './arbitraries.ts';
 import { decideOnProof } from './proof-oracle.ts';
@@ -23,7 +23,7 @@ test('the service and an independent verifier agree on proofs', () =>
       return (await useVerified(verify({}, presented, thumbprint))) ?? 'accepted';
     };
     const verdict = await show();
-    const error = verdict === 'accepted' ? verdict : refusals[verdict].error;
+    const error = verdict === 'accepted' ? verdict : rejections[verdict].error;
     const wanted = decideOnProof(proof, world);
     if (error !== wanted) throw new Error(`${verdict} where the contract has ${wanted}: ${proof}`);
     if (verdict === 'accepted') expect(await show()).toBe('proof_replayed');

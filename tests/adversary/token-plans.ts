@@ -100,7 +100,7 @@ export const plansOfTwo = (algorithms: readonly string[]): fc.Arbitrary<Plan> =>
   return plansFrom(fc.tuple(issuer, alg).map(([name, alg]) => ({ issuer: name, alg, kid: SHARED_KID, signer: name })));
 };
 
-/** Every character that a header value may have (RFC 9110 §5.5); fetch() itself refuses the others. */
+/** Every character that a header value may have (RFC 9110 §5.5); fetch() itself rejects the others. */
 const character = fc
   .oneof(fc.integer({ min: 0x20, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff }), fc.constant(0x09))
   .map((code) => String.fromCharCode(code));

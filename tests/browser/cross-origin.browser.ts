@@ -56,7 +56,7 @@ const rows: readonly Row[] = [
 const withPreflight = { headers: { 'mcp-protocol-version': '2025-11-25' } };
 const missingToken = { status: 401, body: { error: 'missing_token' }, ...challenge(/^Bearer/) };
 const reports = { token: { claims: { scope: 'read:messages' } } };
-/** examples/express.ts with `cors()`: Chromium refuses a second Access-Control-Allow-Origin. */
+/** examples/express.ts with `cors()`: Chromium rejects a second Access-Control-Allow-Origin. */
 const expressRows: readonly Row[] = [
   ['a report of Express', '/messages', reports, { status: 200, body: { hello: 'client-1' } }],
   ['a 401 of Express', '/messages', {}, missingToken],

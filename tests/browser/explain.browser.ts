@@ -160,7 +160,7 @@ describe('the page /explain', () => {
   test('says what the issuer publishes now, although the browser may keep its keys for an hour', async () => {
     const { page, issuer, field, opened } = await open();
     const { keys } = issuer;
-    // No header is allowed, so a preflight would be refused.
+    // No header is allowed, so a preflight would be rejected.
     issuer.mode = { kind: 'keys', headers: { ...readable, 'cache-control': 'public, max-age=3600' } };
     const [old, fresh] = [mintToken(issuer.url), mintToken(issuer.url, { header: { kid: 'new' }, key: rsaKey('new') })];
     await field('Issuer').fill(issuer.url);

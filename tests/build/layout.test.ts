@@ -112,7 +112,7 @@ describe('forbiddenImports() finds', () => {
     ['a room of the guard in the service', 'settings.ts', "import { x } from './auth/values/url.ts';"],
     ['the service in the package', 'auth/guard/core.ts', "import { x } from '../../settings.ts';"],
     ['an import when it is needed', 'http/plugin.ts', "const x = await import('../openapi/document.ts');"],
-    ['an import for its effect', 'auth/values/json.ts', "import '../refusals.ts';"],
+    ['an import for its effect', 'auth/values/json.ts', "import '../rejections.ts';"],
     ['a dependency of another room', 'auth/values/url.ts', "import { decodeJwt } from 'elysia';"],
   ];
   test.each(planted)('%s', (_, file, source) => expect(forbiddenImports(file, source)).toHaveLength(1));

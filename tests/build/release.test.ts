@@ -146,7 +146,7 @@ describe('a release that is resumed leaves alone what is there', () => {
     ['npm has the version', 'npm', { NPM: `["0.0.0","${version}"]` }, 0, []],
     ['npm has none', 'npm', {}, 0, [guardTried, probeTried, guardPublished, probePublished]],
     ['npm has the guard only', 'npm', { NPM: `["${version}"]`, NPM_PROBE: '[]' }, 0, [probeTried, probePublished]],
-    ['npm refuses the probe', 'npm', { REFUSED: 'probe' }, 1, [guardTried, probeTried]],
+    ['npm rejects the probe', 'npm', { REFUSED: 'probe' }, 1, [guardTried, probeTried]],
     ['GitHub has nothing', 'github', { GH_ERROR: 'release not found' }, 0, [create, upload, publish]],
     ['GitHub has a draft', 'github', { GH: 'true' }, 0, [upload, publish]],
     [

@@ -41,7 +41,7 @@ function cellOf({ name, leaves }: Library, row: ProbedRow) {
   if (words !== undefined) return cell('left to you', 'Left to you');
   if (got === notConfirmed) return cell(notConfirmed);
   if (verdict !== 'inconclusive')
-    return cell(`\`${level}\``, { 'a refusal': 'Accept', 'success, ': 'Reject' }[expected.slice(0, 9)] ?? 'Differ');
+    return cell(`\`${level}\``, { 'a rejection': 'Accept', 'success, ': 'Reject' }[expected.slice(0, 9)] ?? 'Differ');
   if (/^5\d\d/.test(got)) return cell('with a 500', 'Respond with a 500');
   throw new Error(`Cannot compare ${id} of ${name}: ${got}`);
 }
@@ -72,7 +72,7 @@ function section(title: string, cells: readonly Cell[], same: string): string {
       lines,
     ]);
   const brief = [...groupBy(rows.filter(isBrief), ({ lines }) => lines)].map(([lines, group]) => {
-    const words = lines === '' ? same : `${lines.replace('Respond', 'Refuse')}, in these rows`;
+    const words = lines === '' ? same : `${lines.replace('Respond', 'Reject')}, in these rows`;
     return `${words}: ${code(group.map(({ id }) => id))}.`;
   });
   return [

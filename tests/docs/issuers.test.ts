@@ -52,7 +52,7 @@ describe.each(issuers)('$name', (issuer) => {
     const guard = createGuard({
       ...optionsFromEnvironment(settings),
       fetch,
-      onRefused: (_, reason) => void reasons.push(reason),
+      onRejected: (_, reason) => void reasons.push(reason),
     });
     for (const [index, path] of paths.entries()) {
       const request = new Request(`https://api.example.com${path}`, { headers: headersFor(path) });
@@ -71,11 +71,11 @@ async function reasonFor(settings: Readonly<Record<string, string>>, { header, c
   const key = publish(signingKey(alg, 'issuer'), String(kid));
   const issuer = { issuer: ISSUER, keys: { keys: [key] } };
   const options = optionsFromEnvironment({ ...others, ISSUER: 'https://issuer.invalid/' });
-  const onRefused = (_request: object, refused: string) => {
-    reason = refused;
+  const onRejected = (_request: object, rejected: string) => {
+    reason = rejected;
   };
   const headers = bearer(textOf({ name: '', header: { kid, ...header }, claims }));
-  await createGuard({ ...options, issuer: [issuer], onRefused }).check(
+  await createGuard({ ...options, issuer: [issuer], onRejected }).check(
     new Request('https://api.example.com/', { headers }),
   );
   return reason;

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { refusals } from '../../src/auth/refusals.ts';
+import { rejections } from '../../src/auth/rejections.ts';
 import { readText } from '../support/repository.ts';
 
 const site = 'https://protected-api.github.io/protected-api/operations#';
@@ -9,7 +9,7 @@ interface Group {
 
 test('docs/troubleshooting.md says what to do for each reason, under the description that clients get', async () => {
   const entries = (await readText('docs/troubleshooting.md')).matchAll(/^### (\w+)\n\n> (.*)\n\n\S/gm);
-  const described = Object.entries(refusals).map(([reason, { description }]) => [reason, description]);
+  const described = Object.entries(rejections).map(([reason, { description }]) => [reason, description]);
   expect([...entries].map(([, reason, description]) => [reason, description]).toSorted()).toEqual(described.toSorted());
 });
 

@@ -127,7 +127,7 @@ export function serverRows(name: string, start?: Start, second = 400) {
       test(`responds with ${status} to ${method} for the metadata, which pages of every origin can read`, async () => {
         const headers = { origin: 'https://spa.example.test', 'access-control-request-method': 'GET' };
         const response = await fixture().service.fetch('/.well-known/oauth-protected-resource', { method, headers });
-        // Two headers would become `*, *`, which browsers refuse.
+        // Two headers would become `*, *`, which browsers reject.
         expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([status, '*']);
         if (method === 'GET') expect(await response.json()).toMatchObject({ resource: publicUrl });
       });

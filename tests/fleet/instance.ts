@@ -115,7 +115,7 @@ export function createInstance(
       audience: AUDIENCE,
       algorithms: ['EdDSA'],
       fetch,
-      onRefused: (request, reason) => reasons.set(request, reason),
+      onRejected: (request, reason) => reasons.set(request, reason),
       onKeySetEvent(event) {
         const ended = attempts.findLast(({ issuer }) => issuer === event.issuer);
         if (!ended || (event.type !== 'fetched' && event.type !== 'failed')) return;

@@ -16,7 +16,7 @@ const times: Times = {
 /**
  * Returns what an issuer gets from so many instances, which start within a minute, and each of which gets a request a
  * minute: requests a minute in calm (the most, and the mean), at a rotation, in an outage of 20 minutes and after it;
- * and the seconds until the last instance has recovered, and until the last one refuses a key that is withdrawn right
+ * and the seconds until the last instance has recovered, and until the last one rejects a key that is withdrawn right
  * after all have fetched it.
  */
 async function measureFleet(count: number) {
@@ -57,7 +57,7 @@ async function measureFleet(count: number) {
   issuer.withdrawKey();
   const withdrawnAt = world.now();
   await pass(15);
-  const refusedAfter = instances.map(({ attempts }) => {
+  const rejectedAfter = instances.map(({ attempts }) => {
     const knowing = attempts.find(({ isGood, sent }) => isGood && sent?.kids.has('key-0') === false);
     return (knowing?.endAt ?? Number.POSITIVE_INFINITY) - withdrawnAt;
   });
@@ -81,7 +81,7 @@ async function measureFleet(count: number) {
     max(outage),
     max(after),
     max(recoveredAfter) / 1000,
-    max(refusedAfter) / 1000,
+    max(rejectedAfter) / 1000,
   ].map(Math.round);
 }
 

@@ -58,7 +58,7 @@ export async function simulateProofs(seed: number, minutes = 30) {
         dpopNonceSecret: [secretOf(generation), secretOf(generation - 1)],
         replayStore: { markUsed },
         onReplayStoreEvent() {},
-        onRefused: (request, reason) => reasons.set(request, reason),
+        onRejected: (request, reason) => reasons.set(request, reason),
       },
       { clock: world, now: () => epochMs + world.now() + skewMs, random: () => 0 },
     );

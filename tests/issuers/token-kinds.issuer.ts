@@ -43,8 +43,8 @@ for (const server of realServers) {
         const given = settingsWith(settings);
         const options = { ...optionsFromEnvironment(given), introspect: server.introspect?.(started().issuer) };
         const reasons: (string | undefined)[] = [];
-        const onRefused = (_: object, reason: string) => void reasons.push(reason);
-        const guard = createGuard({ ...options, onRefused });
+        const onRejected = (_: object, reason: string) => void reasons.push(reason);
+        const guard = createGuard({ ...options, onRejected });
         for (const requirements of [{}, { scope: SCOPE }]) {
           const request = new Request('https://api.example.com/', { headers: bearer(token) });
           if (!((await guard.check(request, requirements)) instanceof Response)) reasons.push(undefined);

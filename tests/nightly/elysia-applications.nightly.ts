@@ -40,12 +40,12 @@ const isDeclared = (steps: readonly Step[], step: Step) =>
 for (const form of ['handle', 'listen'])
   describe.each(Object.entries(applications(guard)))(
     `%s, through ${form}`,
-    (_, { config = {}, isRefused = false, steps }) => {
+    (_, { config = {}, isRejected = false, steps }) => {
       for (const [order, swapped] of ordersOf(steps))
         test(order, async () => {
           const app = await build(config, swapped);
-          // Only an order that is not the author's may be refused.
-          if (app === undefined) return expect([order, isRefused]).not.toEqual(['in its own order', false]);
+          // Only an order that is not the author's may be rejected.
+          if (app === undefined) return expect([order, isRejected]).not.toEqual(['in its own order', false]);
           const service = serve(app, form);
           if (form === 'listen' && !app.server) return expect(order).toContain('swapped');
           const send = async (route: string, headers: Record<string, string>, as?: string) => {

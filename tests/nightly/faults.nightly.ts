@@ -20,7 +20,7 @@ import { listen } from '../support/raw-http.ts';
 // Faults as they stand in code, each in a server that is right otherwise. What the probe notices of them is counted
 // with all of its rows, as a user runs it: no row is named.
 
-const { at, header, tokenOf, credentials, opensIf, opensAt, opensTo, refusing, refusal, bearer } = faults;
+const { at, header, tokenOf, credentials, opensIf, opensAt, opensTo, rejecting, rejection, bearer } = faults;
 const part = (token: string, index: number): JWTPayload & Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString()) as JWTPayload;
 const safely =
@@ -55,7 +55,7 @@ const checks =
       .then((keys) => compactVerify(tokenOf(request), keys))
       .then(({ payload }) => JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>)
       .catch(() => undefined);
-    return claims && typeof claims === 'object' && test(claims, request) ? respond(claims) : refusal();
+    return claims && typeof claims === 'object' && test(claims, request) ? respond(claims) : rejection();
   };
 const now = () => Date.now() / 1000;
 const isTimely = ({ exp, nbf = 0 }: Record<string, unknown>) =>
@@ -75,7 +75,7 @@ const fetchingKeys: Planted = async (request, right, { keysUrl, respond }) => {
       ({ payload }) => payload,
       () => undefined,
     ));
-  return claims && all(claims) ? respond(claims) : refusal();
+  return claims && all(claims) ? respond(claims) : rejection();
 };
 /** A cache of verified tokens that forgets to look at exp again. */
 const cached = new Set<string>();
@@ -191,10 +191,12 @@ const planted: Readonly<Record<string, Planted>> = {
   'a lock for whoever is named': faults.lockingOut(),
   'anybody while keys cannot be fetched': faults.failingOpen,
   'a redirect to other keys': faults.fetching,
-  'a refusal with the resource': refusing((refused, request) =>
-    tokenOf(request) ? refusal(refused.status, bearer(), 'Denied. {"hello":"probe-control"} was withheld') : refused,
+  'a rejection with the resource': rejecting((rejected, request) =>
+    tokenOf(request)
+      ? rejection(rejected.status, bearer(), 'Denied. {"hello":"probe-control"} was withheld')
+      : rejected,
   ),
-  'a trace in a refusal': refusing(({ status }) => refusal(status, bearer(), String(new Error('x').stack))),
+  'a trace in a rejection': rejecting(({ status }) => rejection(status, bearer(), String(new Error('x').stack))),
   'a server error for garbage': faults.failsIf((request) => tokenOf(request).startsWith('bnVsbA')),
   'a challenge that cannot be parsed': faults.challenging('Bearer error="invalid_token'),
 };
@@ -240,7 +242,7 @@ async function faultsOf(server: Planted): Promise<readonly string[]> {
   const options = { issuer: issuer.issuer, targets: [{ url: api.url, scope }], skip: ['error-huge', 'dpop'] };
   const { failed, warnings, isComplete } = await runProbe(options, issuer.server, clock);
   await Promise.all([issuer.server.close(), api.close()]);
-  // An API that refuses good tokens half-way is noticed, too: no such run passes.
+  // An API that rejects good tokens half-way is noticed, too: no such run passes.
   return [...[...failed, ...warnings].map(({ id }) => id), ...(isComplete ? [] : ['(incomplete)'])];
 }
 

@@ -105,7 +105,7 @@ describe.each([
     ]);
   });
 
-  test('a message of a microservice is refused with inheritAppConfig only', async () => {
+  test('a message of a microservice is rejected with inheritAppConfig only', async () => {
     const sent = (fixture: Fixture) => fixture().service.fetch('/send/sum');
     expect(await (await sent(plain)).json()).toMatchObject({ error: { status: 'error' } });
     expect(await (await sent(withFields)).json()).toEqual({ value: 1 });

@@ -11,7 +11,7 @@ const skipped = { level: 'warn', issuer, keys };
 const failed = { ...fault, type: 'failed', cause: undefined } as const;
 const unanswered = { failure: 'network', address: undefined, status: undefined, found: undefined } as const;
 const fetched = { issuer, type: 'fetched', afterFailures: 0, added: [], removed: [] } as const;
-const refused = (cause: string, failures: number) => ({ ...failed, ...unanswered, cause, failures }) as const;
+const rejected = (cause: string, failures: number) => ({ ...failed, ...unanswered, cause, failures }) as const;
 const down = { type: 'failed', failure: 'timeout' } as const;
 const slow = { type: 'failed', failure: 'overloaded' } as const;
 const forgotten = { type: 'failed', failure: 'forgotten' } as const;
@@ -30,9 +30,9 @@ const rows: Readonly<Record<string, Row>> = {
   ],
   'each cause of an outage once, and again in the next outage': [
     [
-      ...['ENOTFOUND', 'ENOTFOUND', 'ECONNREFUSED', 'ENOTFOUND'].map((cause, index) => refused(cause, index + 1)),
+      ...['ENOTFOUND', 'ENOTFOUND', 'ECONNREFUSED', 'ENOTFOUND'].map((cause, index) => rejected(cause, index + 1)),
       { ...fetched, afterFailures: 4 },
-      refused('ENOTFOUND', 1),
+      rejected('ENOTFOUND', 1),
     ],
     { ...first, issuer, failure: 'network', cause: 'ENOTFOUND', msg: 'Cannot fetch the key set' },
     { ...first, issuer, failure: 'network', cause: 'ECONNREFUSED', failures: 3, msg: 'Cannot fetch the key set' },

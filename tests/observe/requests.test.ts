@@ -12,9 +12,9 @@ import { createTestMetrics } from '../support/test-metrics.ts';
 
 function createObserved(level: string, metrics: Metrics | undefined) {
   const { log, lines } = recordLog(level);
-  const { wrap, onAccepted, onRefused, requestIdOf } = createObservation(log, metrics);
+  const { wrap, onAccepted, onRejected, requestIdOf } = createObservation(log, metrics);
   const app = new Elysia()
-    .use(resourceServer(createGuard({ ...offline(), onAccepted, onRefused })))
+    .use(resourceServer(createGuard({ ...offline(), onAccepted, onRejected })))
     .get('/plain', () => 'ok')
     .get('/scoped', () => 'ok', { scope: 'a' })
     .get('/function', () => 'ok', { scope: () => 'a' })
@@ -116,10 +116,10 @@ describe('a request has one outcome, in the log and in the metrics', () => {
 
 test('the line of a request has the URL that its proof should have named', async () => {
   const { log, lines } = recordLog('debug');
-  const { wrap, onRefused } = createObservation(log, undefined);
+  const { wrap, onRejected } = createObservation(log, undefined);
   const publicUrl = 'https://api.example.test';
   const app = new Elysia()
-    .use(resourceServer(createGuard({ ...offline(), dpop: 'on', publicUrl, onRefused })))
+    .use(resourceServer(createGuard({ ...offline(), dpop: 'on', publicUrl, onRejected })))
     .get('/plain', () => 'ok');
   const token = tokenOf({ claims: { cnf: bound } });
   for (const url of ['http://localhost/plain', `${publicUrl}/plain`])

@@ -29,7 +29,7 @@ async function tried(
         const claims = isVerified ? (await jwtVerify(token, keySet, far)).payload : decodeJwt(token);
         if (isRight(claims, audience, name)) return Response.json({ hello: claims.sub }, { headers });
       } catch {
-        // It is refused.
+        // It is rejected.
       }
       return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer', ...headers } });
     },

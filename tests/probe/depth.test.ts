@@ -77,7 +77,7 @@ describe('the first lines, the last line, JSON and JUnit count the same rows', (
     ['of a run with an issuer', 1, {}, 401],
     ['of a run at two targets', 2, {}, 401],
     ['of some rows', 1, { only: ['audience'] }, 401],
-    ['if the API refuses everything', 1, { only: ['audience'] }, 403],
+    ['if the API rejects everything', 1, { only: ['audience'] }, 403],
     ['if the API serves without a token', 1, { only: ['audience'] }, 200],
   ])('%s', async (_, count, options, status) => {
     const issuer = await createTestIssuer();

@@ -8,7 +8,7 @@ import type { Verdict } from '../../src/probe/run/result.ts';
 import { isAllowedInMetadata } from '../../src/probe/values/url.ts';
 import { listen } from '../support/raw-http.ts';
 
-const refuse = () => new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
+const reject = () => new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
 const documentOf = (...paths: readonly string[]) => ({
   openapi: '3.1.0',
   security: [{ bearer: [] }],
@@ -33,7 +33,7 @@ describe('an OpenAPI document', () => {
       const { token } = await createTestIssuer();
       const fetch = (request: Request) => {
         hosts.add(new URL(request.url).host);
-        return refuse();
+        return reject();
       };
       await probe({ openapi: documentOf(...paths), baseUrl, fetch, token: await token(), only: ['control'] });
       expect([...hosts]).toEqual(['api.invalid']);
@@ -198,7 +198,7 @@ describe('what a server says is printed escaped', () => {
   test('in the report, as text and as JSON, and in what would be sent', async () => {
     const openapi = { ...documentOf(hostile), paths: { [hostile]: { get: { security: [] } }, '/b': { get: {} } } };
     const metadata = { resource: control, authorization_servers: [control], [control]: [] };
-    const fetch = ({ url }: Request) => (url.includes('.well-known') ? Response.json(metadata) : refuse());
+    const fetch = ({ url }: Request) => (url.includes('.well-known') ? Response.json(metadata) : reject());
     const report = await probe({ openapi, fetch });
     expect(report.notTried).toEqual([expect.stringContaining('\\u001b[2J')]);
     expect(report.rows.filter(({ got }) => got.includes('\\u001b')).length).toBeGreaterThan(1);

@@ -8,7 +8,7 @@ import { startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
 import { notRecovered } from '../../src/probe/run/harm.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
 import { listen } from '../support/raw-http.ts';
-import { at, credentials, failingOpen, opensAt, opensIf, refusal, refusing, tokenOf } from './servers/faults.ts';
+import { at, credentials, failingOpen, opensAt, opensIf, rejecting, rejection, tokenOf } from './servers/faults.ts';
 import { audience, type Planted, rightServer, scope } from './servers/server.ts';
 
 /** Time passes only while the probe waits for it. */
@@ -52,7 +52,7 @@ function caching({ reads = (text: string) => JSON.parse(text) as JSONWebKeySet, 
     }
     return jwtVerify(token, createLocalJWKSet(keys)).then(
       ({ payload }) => respond(payload),
-      () => refusal(),
+      () => rejection(),
     );
   };
 }
@@ -71,7 +71,7 @@ describe('what was let in stays a failure', () => {
     );
     expect(verdict('none-empty-signature')).toBe('failed');
     expect([report.isComplete, report.inconclusive.length > 10]).toEqual([false, true]);
-    expect(report.render(false, 1000)).toContain(' let in what must be refused; ');
+    expect(report.render(false, 1000)).toContain(' let in what must be rejected; ');
   });
 
   test('if it is let in while no keys can be fetched, and then nothing works', async () => {
@@ -187,9 +187,9 @@ describe('a route that was forgotten', () => {
   test.each<[what: string, body: string, isFound: boolean]>([
     ['the resource beside other text', '{"error":"invalid_token","data":{"hello":"probe-control"}}', true],
     ['no part of it', '{"error":"invalid_token","hello":"nobody"}', false],
-  ])('a refusal may have %s', async (_, body, isFound) => {
-    const server = refusing(() =>
-      refusal(401, { 'www-authenticate': 'Bearer', 'content-type': 'application/json' }, body),
+  ])('a rejection may have %s', async (_, body, isFound) => {
+    const server = rejecting(() =>
+      rejection(401, { 'www-authenticate': 'Bearer', 'content-type': 'application/json' }, body),
     );
     const { verdict } = await verdictsOf(server, { only: ['manners-no-success-body'] });
     expect(verdict('manners-no-success-body')).toBe(isFound ? 'warning' : 'passed');
@@ -227,7 +227,7 @@ describe('a row', () => {
             () => false,
           );
           if (token && !isGood) seen.push(Buffer.from(token.split('.')[2] ?? '', 'base64url'));
-          return isGood ? Response.json({ a: 1 }) : refusal();
+          return isGood ? Response.json({ a: 1 }) : rejection();
         },
       });
       const sum = seen.map((each) => [each.length, BigInt(`0x${each.toString('hex')}`) >= modulus]);
@@ -250,7 +250,7 @@ describe('a row', () => {
         const isGood = header.alg === 'RS256' && signature.length === 342;
         return verify(token)
           .catch(() => isGood && (JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as JWTPayload))
-          .then((claims) => (claims ? respond(claims) : refusal()));
+          .then((claims) => (claims ? respond(claims) : rejection()));
       },
       { only: ['kid-unknown'] },
     );
@@ -262,7 +262,7 @@ describe('a row', () => {
     ['a challenge that cannot be parsed', { 'www-authenticate': 'Bearer error="x' }, ['challenge-syntax']],
   ])('about challenges judges %s once', async (_, headers, ids) => {
     const { report } = await verdictsOf(
-      refusing(({ status }) => refusal(status, headers)),
+      rejecting(({ status }) => rejection(status, headers)),
       { only: ['challenge'] },
     );
     expect([...report.failed, ...report.warnings].map(({ id }) => id)).toEqual([...ids]);
@@ -271,7 +271,7 @@ describe('a row', () => {
   test('about iat removes nothing else', async () => {
     const server: Planted = async (request, right, { verify }) => {
       const claims = await verify(tokenOf(request)).catch(() => undefined);
-      return claims && claims.sub === undefined ? refusal() : right(request);
+      return claims && claims.sub === undefined ? rejection() : right(request);
     };
     expect((await verdictsOf(server, { only: ['accepts-no-iat'] })).verdict('accepts-no-iat')).toBe('passed');
   });
@@ -293,7 +293,7 @@ describe('an API that lacks something', () => {
         () => true,
         () => false,
       );
-      return refusal(401, { 'www-authenticate': 'Bearer' }, body(isSigned));
+      return rejection(401, { 'www-authenticate': 'Bearer' }, body(isSigned));
     });
     expect(of('control')?.got).toMatch(words);
   });

@@ -61,7 +61,7 @@ const keeping = (url: string): JWTVerifyGetKey => {
 };
 
 describe('patient', () => {
-  test('finds that an outage refuses everybody once the keys are too old, which a run without it does not', async () => {
+  test('finds that an outage rejects everybody once the keys are too old, which a run without it does not', async () => {
     const only = ['fetch-outage', 'fetch-aged'];
     const hasty = await tried(remote, false, only);
     expect(hasty.verdicts).toMatchObject({ 'fetch-outage': 'passed', 'fetch-aged': 'skipped' });

@@ -27,7 +27,7 @@ const [jwk] = keys.keys as readonly JWK[];
 const publicKey = createPublicKey({ key: jwk as object, format: 'jwk' });
 const keySet = createLocalJWKSet({ keys: [jwk as JWK] });
 
-const refusal = (status: number, challenge = 'Bearer error="invalid_token"', body = '') =>
+const rejection = (status: number, challenge = 'Bearer error="invalid_token"', body = '') =>
   new Response(body, { status, headers: challenge ? { 'www-authenticate': challenge } : {} });
 interface Given {
   readonly token: string;
@@ -45,7 +45,7 @@ interface Server {
   readonly verify?: Verify;
   readonly isAllowed?: (claims: Claims) => boolean;
   readonly tokenOf?: (request: Request) => string | undefined;
-  readonly refuse?: (status: number, why: unknown) => Response;
+  readonly reject?: (status: number, why: unknown) => Response;
   readonly respond?: (claims: Claims) => Response;
 }
 
@@ -54,18 +54,18 @@ function api({
   verify = right,
   isAllowed = hasScope,
   tokenOf = () => undefined,
-  refuse = (status) => refusal(status),
+  reject = (status) => rejection(status),
   respond = ({ sub }) => Response.json({ hello: sub }),
 }: Server = {}) {
   return async (request: Request): Promise<Response> => {
     const [, bearer] = /^Bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
     const token = bearer ?? tokenOf(request);
-    if (token === undefined) return refuse(401, 'none');
+    if (token === undefined) return reject(401, 'none');
     try {
       const claims = await verify({ token, request });
-      return isAllowed(claims) ? respond(claims) : refusal(403, 'Bearer error="insufficient_scope"');
+      return isAllowed(claims) ? respond(claims) : rejection(403, 'Bearer error="insufficient_scope"');
     } catch (error) {
-      return refuse(401, error);
+      return reject(401, error);
     }
   };
 }
@@ -128,20 +128,20 @@ const planted: Readonly<
     'embedded-jwk',
   ],
   '500 for garbage': [
-    { refuse: (status, why) => refusal(why instanceof Error && why.name === 'JWSInvalid' ? 500 : status) },
+    { reject: (status, why) => rejection(why instanceof Error && why.name === 'JWSInvalid' ? 500 : status) },
     'error-json',
   ],
   'a challenge without scheme': [
-    { refuse: (status) => refusal(status, 'realm="api", error="invalid_token"') },
+    { reject: (status) => rejection(status, 'realm="api", error="invalid_token"') },
     'challenge-syntax',
   ],
-  'no challenge': [{ refuse: (status) => refusal(status, '') }, 'challenge-present'],
+  'no challenge': [{ reject: (status) => rejection(status, '') }, 'challenge-present'],
   'a token in the query': [
     { tokenOf: (request) => new URL(request.url).searchParams.get('access_token') ?? undefined },
     'elsewhere-query',
   ],
   'a stack trace': [
-    { refuse: (status, why) => refusal(status, undefined, why instanceof Error ? why.stack : '') },
+    { reject: (status, why) => rejection(status, undefined, why instanceof Error ? why.stack : '') },
     'leak-stack',
   ],
   'a cache that serves the first response to anyone': [
@@ -220,8 +220,8 @@ describe('probe() accuses nobody wrongly:', () => {
   type Honest = readonly [server: Parameters<typeof run>[0], isComplete: boolean, options?: Partial<ProbeOptions>];
   const honest: Readonly<Record<string, Honest>> = {
     'an API that is right': [{}, true],
-    'one that responds with 403': [{ refuse: () => refusal(403, '') }, true],
-    'one that responds with 404': [{ refuse: () => refusal(404, '') }, true],
+    'one that responds with 403': [{ reject: () => rejection(403, '') }, true],
+    'one that responds with 404': [{ reject: () => rejection(404, '') }, true],
     'one that does not speak JSON': [
       async (request) => {
         const { status, headers } = await api()(request);
@@ -239,7 +239,7 @@ describe('probe() accuses nobody wrongly:', () => {
       },
       true,
     ],
-    'one that redirects to a login page': [{ refuse: toLogin }, true],
+    'one that redirects to a login page': [{ reject: toLogin }, true],
     'one that redirects everything to a login page': [async () => toLogin(), false],
     'one that lists its callers': [
       {
@@ -271,7 +271,7 @@ describe('probe() accuses nobody wrongly:', () => {
       },
       false,
     ],
-    'one that refuses everything': [async () => refusal(401), false],
+    'one that rejects everything': [async () => rejection(401), false],
     'one that goes down half-way': [
       async (request) => {
         requests += 1;
@@ -419,9 +419,9 @@ const withTenant = {
     return claims;
   },
 };
-/** A guard says why a token is refused. */
-const refuse = (status: number, why: unknown) =>
-  refusal(
+/** A guard says why a token is rejected. */
+const reject = (status: number, why: unknown) =>
+  rejection(
     status,
     `Bearer error="invalid_token", error_description="${why instanceof TypeError ? 'Token claims' : 'Token signature'}"`,
   );
@@ -441,12 +441,12 @@ test.each([
     /Token claims\): The API trusts the issuer, .* --claims claims\.json/,
   ],
   [
-    'that it must trust the issuer, if it refuses every signature',
+    'that it must trust the issuer, if it rejects every signature',
     { verify: () => Promise.reject(new Error()) },
     /Token signature\): The API must trust/,
   ],
-])('probe() says of an API that refuses a good token %s', async (_, server, words) => {
-  const { skipped, inconclusive } = await run({ ...server, refuse });
+])('probe() says of an API that rejects a good token %s', async (_, server, words) => {
+  const { skipped, inconclusive } = await run({ ...server, reject });
   expect(inconclusive.map(({ id, got }) => [id, got])).toEqual([['control', expect.stringMatching(words)]]);
   expect(new Set(skipped.map(({ got }) => words.test(got)))).toEqual(new Set([true]));
 });

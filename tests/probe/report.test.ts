@@ -9,7 +9,7 @@ import { groupBy } from '../../src/probe/values/group-by.ts';
 
 const row = (about: Partial<ProbedRow>): ProbedRow => ({
   ...{ id: 'audience-other', target: 'GET https://api.invalid/', rule: 'RFC 7519 §4.1.3', level: 'must' },
-  ...{ needs: 'issuer', sent: 'an aud', expected: 'a refusal (4xx)', got: '200', verdict: 'failed' },
+  ...{ needs: 'issuer', sent: 'an aud', expected: 'a rejection (4xx)', got: '200', verdict: 'failed' },
   ...{ remedy: 'Set the audience', ownCode: 'Compare aud', ...about },
 });
 const shown = (all: readonly ProbedRow[], columns = 120) => reportOf(all, [], 'Depth: full').render(false, columns);
@@ -31,7 +31,7 @@ describe('a remedy', () => {
     const [set = '', write = ''] = shown([...ids, row({ id: 'f', ownCode: undefined })]).split(
       '\nIf you write the validation yourself:\n',
     );
-    expect(set).toContain('Expected a refusal (4xx) (RFC 7519 §4.1.3). Set the audience');
+    expect(set).toContain('Expected a rejection (4xx) (RFC 7519 §4.1.3). Set the audience');
     expect(set).not.toContain('Compare aud');
     expect(write).toStartWith(`${' '.repeat(13)}Compare aud: a, b, c and 2 more\n\n`);
     expect(shown([row({ ownCode: undefined })])).not.toContain('yourself');
@@ -41,7 +41,9 @@ describe('a remedy', () => {
 describe('the report', () => {
   test('has one paragraph for a remedy, with the rules of its rows', () => {
     const all = [row({}), row({ id: 'audience-list', rule: 'RFC 8725 §3.9' })];
-    expect(shown(all, 1000)).toContain('Expected a refusal (4xx) (RFC 7519 §4.1.3; RFC 8725 §3.9). Set the audience\n');
+    expect(shown(all, 1000)).toContain(
+      'Expected a rejection (4xx) (RFC 7519 §4.1.3; RFC 8725 §3.9). Set the audience\n',
+    );
   });
 
   test('has one line for a row that fails alike at several targets', () => {

@@ -84,7 +84,7 @@ test.each([
   9000,
 );
 
-test('overNetwork() ends while a proxy refuses to connect again and again', async () => {
+test('overNetwork() ends while a proxy rejects to connect again and again', async () => {
   const ended = new AbortController();
   const proxy = createServer().on('connect', (_, socket) => {
     ended.abort();
@@ -104,7 +104,7 @@ const upgraded = [
 ] as const;
 test.each([
   ['reads a response 101 to an upgrade', upgraded, [101]],
-  ['reads a refusal of an upgrade', upgraded, [401]],
+  ['reads a rejection of an upgrade', upgraded, [401]],
   ['ends at a response 101 that nobody asked for', [], []],
 ] as const)('overNetwork() %s', async (_, headers, statuses) => {
   const [status = 101] = statuses;

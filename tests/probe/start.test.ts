@@ -64,7 +64,7 @@ test('--write-known, --junit and --sarif have the faults of one run, and --known
   const flags = ['--junit', 'report.xml', '--sarif', 'report.sarif', '--write-known', 'known.txt', ...only];
   const found = await started(flags, { isLax: true });
   expect(found.status).toBe(0);
-  expect(found.report).toContain('1 lets in what must be refused');
+  expect(found.report).toContain('1 lets in what must be rejected');
   const [, junit = '', sarif = '', known = ''] =
     /^([\s\S]*<\/testsuites>\n)(\{[\s\S]*\n\}\n)([\s\S]*)$/.exec(found.files) ?? [];
   expect(junit).toContain('<testcase classname="GET http://127.0.0.1:');

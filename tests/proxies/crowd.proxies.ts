@@ -9,9 +9,9 @@ const fixture = fixtureFor(sourceForm);
 
 describe.concurrent('a client that opens 300 connections and never finishes its headers', () => {
   test.each([
-    { ...haproxy, refused: 200 },
-    { ...nginx, refused: 0 },
-  ])('takes nothing from others behind $name, where $refused are refused', async ({ start, refused }) => {
+    { ...haproxy, rejected: 200 },
+    { ...nginx, rejected: 0 },
+  ])('takes nothing from others behind $name, where $rejected are rejected', async ({ start, rejected }) => {
     const port = await freePort();
     const proxy = await start(`127.0.0.1:${port}`, `127.0.0.1:${fixture().service.port}`);
     const origin = `http://127.0.0.1:${port}`;
@@ -29,8 +29,8 @@ describe.concurrent('a client that opens 300 connections and never finishes its 
     for (let asked = 0; asked < 50; asked += 1)
       expect((await fetch(`${origin}/api/public`, { keepalive: false })).status).toBe(200);
     const livesMs = await Promise.all(lives);
-    // The rest is cut off after ten seconds. A busy machine is slow to refuse.
-    expect(livesMs.filter((ms) => ms < 8000)).toHaveLength(refused);
+    // The rest is cut off after ten seconds. A busy machine is slow to reject.
+    expect(livesMs.filter((ms) => ms < 8000)).toHaveLength(rejected);
     expect(livesMs.filter((ms) => ms > 60_000)).toEqual([]);
     proxy.signal('SIGTERM');
     await proxy.finished;

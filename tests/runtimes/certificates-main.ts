@@ -49,8 +49,8 @@ const seen: Record<string, unknown[]> = {};
 for (const [door, create] of Object.entries(doors))
   for (const [form, clientCertificate] of Object.entries(forms)) {
     const outcomes: unknown[] = [];
-    const onRefused = (_: unknown, reason: string) => void outcomes.push(reason);
-    const guard = createGuard({ ...issuer.options, clientCertificate, onRefused });
+    const onRejected = (_: unknown, reason: string) => void outcomes.push(reason);
+    const guard = createGuard({ ...issuer.options, clientCertificate, onRejected });
     const server = createServer(tls, await create(guard));
     const port = await listen(server);
     // The second request resumes the session of the first.

@@ -89,11 +89,11 @@ for (const [release, platform] of isNight ? all : all.slice(-2, -1))
       expect(await response.json()).toEqual({ hello: 'client-1' });
     });
 
-    test('a message of a microservice is refused, unless its handler is public', async () => {
+    test('a message of a microservice is rejected, unless its handler is public', async () => {
       const { service } = fixture();
       expect(await (await service.fetch('/send/open')).json()).toEqual({ value: 'open' });
-      const refused = await (await service.fetch('/send/sum')).json();
-      expect(refused).toMatchObject({ error: { status: 'error' } });
+      const rejected = await (await service.fetch('/send/sum')).json();
+      expect(rejected).toMatchObject({ error: { status: 'error' } });
       expect(await handled()).not.toContain('sum');
     });
 
@@ -116,7 +116,7 @@ for (const [release, platform] of isNight ? all : all.slice(-2, -1))
 
     test.each([
       ['a gateway connects a client without a token', fixture, () => ({}), 'connected'],
-      ['requireToken() at its engine connects none', guardedConnections, () => ({}), 'refused'],
+      ['requireToken() at its engine connects none', guardedConnections, () => ({}), 'rejected'],
       [
         'requireToken() at its engine connects one with a token',
         guardedConnections,
@@ -129,7 +129,7 @@ for (const [release, platform] of isNight ? all : all.slice(-2, -1))
       const socket = io(at().service.origin, options);
       const outcome = await new Promise((resolve) => {
         socket.on('connect', () => resolve('connected'));
-        socket.on('connect_error', () => resolve('refused'));
+        socket.on('connect_error', () => resolve('rejected'));
       });
       socket.close();
       expect(outcome).toBe(expected);

@@ -42,8 +42,8 @@ export const tokenOf = (overrides?: TokenOverrides | string) =>
  */
 export function createChecker(options: Partial<GuardOptions> = {}, environment: Partial<TimeAndRandom> = {}) {
   const reasons = new WeakMap<object, string>();
-  const onRefused = (request: object, reason: string) => reasons.set(request, reason);
-  const core = createGuardCore({ ...offline(), onRefused, ...options }, environment);
+  const onRejected = (request: object, reason: string) => reasons.set(request, reason);
+  const core = createGuardCore({ ...offline(), onRejected, ...options }, environment);
   const guard = guardOf(core);
   async function check(
     credentials: string | TokenOverrides | Headers,

@@ -29,8 +29,8 @@ export class Documentation {
     page.on('pageerror', (error) => this.complaints.push(error.message));
     page.on('console', (message) => {
       // A 401 or a 403 is expected.
-      const isRefusal = /the server responded with a status of 40[13]/.test(message.text());
-      if (['error', 'warning'].includes(message.type()) && !isRefusal) this.complaints.push(message.text());
+      const isRejected = /the server responded with a status of 40[13]/.test(message.text());
+      if (['error', 'warning'].includes(message.type()) && !isRejected) this.complaints.push(message.text());
     });
   }
 

@@ -1,8 +1,8 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import type { CheckBinding } from '../../src/auth/proof/binding.ts';
 import { defaultProofAlgorithms } from '../../src/auth/proof/proof-key.ts';
-import { Refusal } from '../../src/auth/refusals.ts';
-import type { RefusalReason } from '../../src/auth/types.ts';
+import { Rejected } from '../../src/auth/rejections.ts';
+import type { RejectionReason } from '../../src/auth/types.ts';
 import { systemClock } from '../../src/auth/values/clock.ts';
 import { createTimeLimit } from '../../src/auth/values/time-limit.ts';
 import { assemble } from '../../src/probe/forge/forge.ts';
@@ -43,9 +43,9 @@ interface ProofTarget {
 }
 
 /** Uses a proof that was verified, and returns why its request is rejected, if it is. */
-export async function useVerified(verified: ReturnType<CheckBinding>): Promise<RefusalReason | undefined> {
+export async function useVerified(verified: ReturnType<CheckBinding>): Promise<RejectionReason | undefined> {
   const proof = await verified;
-  return (proof instanceof Refusal ? proof : await proof?.use())?.reason;
+  return (proof instanceof Rejected ? proof : await proof?.use())?.reason;
 }
 
 export const anyProof = {

@@ -43,7 +43,7 @@ export const statusesIn = (text: string): readonly number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status)).filter((status) => status !== 100);
 
 /**
- * Sends GET with the header lines as they are, over a connection of its own: fetch() would refuse, join or re-encode
+ * Sends GET with the header lines as they are, over a connection of its own: fetch() would reject, join or re-encode
  * them.
  */
 export const rawGet = (origin: string, path: string, headerLines: readonly string[]) =>
@@ -69,7 +69,7 @@ export async function rawRequest(origin: string, lines: readonly string[]): Prom
   for (const [, name = '', value = ''] of fields.map((field) => /^([^:]*):\s*(.*)/.exec(field) ?? []))
     headers.append(name, value);
   const body = text().slice(headEnd + HEAD_END.length);
-  // The constructor refuses a body with 204 or 304, an empty one included.
+  // The constructor rejects a body with 204 or 304, an empty one included.
   return new Response(body === '' ? null : toBytes(body), { status, headers });
 }
 

@@ -6,7 +6,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const { version } = manifest;
 
-/** The version on npm, the integrity of each tarball unless INTEGRITY says another, and what is refused. */
+/** The version on npm, the integrity of each tarball unless INTEGRITY says another, and what is rejected. */
 const npm = `case "$1 $2 $3" in
   *dist.integrity) printf %s "\${INTEGRITY:-sha512-$(openssl dgst -sha512 -binary dist/release/\${2%@*}-\${2##*@}.tgz | base64 -w0)}";;
   "view protected-api-probe "*) printf %s "\${NPM_PROBE:-$NPM}";;

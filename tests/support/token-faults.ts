@@ -1,4 +1,4 @@
-import type { RefusalReason } from '../../src/auth/types.ts';
+import type { RejectionReason } from '../../src/auth/types.ts';
 import { type Forgery, forge } from '../../src/probe/forge/forge.ts';
 import { rows } from '../../src/probe/run/rows.ts';
 import { certificate } from './certificates.ts';
@@ -9,7 +9,7 @@ import { forgeCubeRoot } from './signatures.ts';
 export type TokenRow = readonly [name: string, token: Forgery];
 export interface Fault {
   readonly name: string;
-  readonly reason: RefusalReason;
+  readonly reason: RejectionReason;
   readonly token: Forgery;
   readonly isBeforeKeys: boolean;
 }
@@ -17,7 +17,7 @@ export interface Fault {
 export const tokenTextOf = (token: Forgery, issuer: string): string => forge(baseOf(issuer), token);
 
 /** The rows of the probe that a reason rejects, by ID or by topic. */
-const rowsByReason: Readonly<Partial<Record<RefusalReason, string>>> = {
+const rowsByReason: Readonly<Partial<Record<RejectionReason, string>>> = {
   token_opaque: 'text',
   token_encrypted: 'encrypted',
   token_malformed: 'none altered encoding header text-dots text-json-around',
@@ -37,12 +37,12 @@ const rowsByReason: Readonly<Partial<Record<RefusalReason, string>>> = {
 };
 const reasons = new Map(
   Object.entries(rowsByReason).flatMap(([reason, ids]) =>
-    ids.split(/\s+/).map((id) => [id, reason as RefusalReason] as const),
+    ids.split(/\s+/).map((id) => [id, reason as RejectionReason] as const),
   ),
 );
 
 /** Rules of our own, and faults that need a key of `crowdedKeySet()` or of a file. */
-const own: Readonly<Partial<Record<RefusalReason, readonly TokenRow[]>>> = {
+const own: Readonly<Partial<Record<RejectionReason, readonly TokenRow[]>>> = {
   token_oversized: [['more than 8 KiB', { claims: { note: 'n'.repeat(8192) } }]],
   token_malformed: [['an empty payload', { payloadText: '' }]],
   algorithm_unsupported: [
@@ -87,7 +87,7 @@ const own: Readonly<Partial<Record<RefusalReason, readonly TokenRow[]>>> = {
 };
 
 const beforeKeys = /^token_(?:oversized|opaque|encrypted|malformed)|^(?:algorithm|critical|type|key_id)_/;
-const faultOf = (name: string, reason: RefusalReason, token: Forgery): Fault => ({
+const faultOf = (name: string, reason: RejectionReason, token: Forgery): Fault => ({
   ...{ name, reason, token, isBeforeKeys: beforeKeys.test(reason) && !name.startsWith('kind-') },
 });
 
@@ -105,7 +105,7 @@ export const tokenFaults: readonly Fault[] = [
     });
   }),
   ...Object.entries(own).flatMap(([reason, list]) =>
-    list.map(([name, token]) => faultOf(name, reason as RefusalReason, token)),
+    list.map(([name, token]) => faultOf(name, reason as RejectionReason, token)),
   ),
 ];
 /** One fault for each reason that is found before a key is looked up. The verifier is tried with all of them. */

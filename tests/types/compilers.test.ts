@@ -147,7 +147,7 @@ describe('with the declarations of the package', () => {
     120_000,
   );
 
-  test('no module imports JSON: bundlers drop the attribute, without which Node.js refuses to', async () => {
+  test('no module imports JSON: bundlers drop the attribute, without which Node.js rejects to', async () => {
     const modules = (await readdir(dist, { recursive: true })).filter((name) => name.endsWith('.js'));
     const texts = await Promise.all(modules.map((name) => Bun.file(join(dist, name)).text()));
     expect(texts.length).toBeGreaterThan(5);

@@ -28,7 +28,7 @@ app.get('/messages', requireToken(guard, { scope: 'read:messages' }), async (req
 
 createGuard({
   ...options,
-  onRefused({ method, url, headers, ...more }) {
+  onRejected({ method, url, headers, ...more }) {
     [method, url, headers.get('host')] satisfies unknown[];
     // @ts-expect-error: on Node.js, a callback gets nothing else of a Request
     more.signal;

@@ -1,6 +1,6 @@
 /*
  * The members by which Elysia adds routes, plugins, macros and traces, overridden where Elysia calls them. What Elysia
- * would lose of a guard on the way is brought back, or refused with an error that says what to write instead. An
+ * would lose of a guard on the way is brought back, or rejected with an error that says what to write instead. An
  * application without a guard behaves as before.
  */
 import { Elysia } from 'elysia';
@@ -92,7 +92,7 @@ function checkPlugin(app: Instance, plugin: Instance): void {
   if (app.config.name !== undefined) app.config.seed ||= `guarded ${guarded++}`;
 }
 
-/** Refuses guards for which a route was added too early. Preflights have no credentials and need no guard. */
+/** Rejects guards for which a route was added too early. Preflights have no credentials and need no guard. */
 function refuseLate(app: Instance, guards: readonly GuardUse[]): void {
   const { history } = app.router;
   const open = history.filter(
@@ -158,7 +158,7 @@ const goesOn =
 const anotherCopy = `the application uses two copies of Elysia, and protected-api uses the ES module of Elysia ${version}. Install one version, and import Elysia and protected-api as ES modules`;
 
 /**
- * Refuses an application of another copy of Elysia. Each plugin that it uses gets `getParent` from it, and of one that
+ * Rejects an application of another copy of Elysia. Each plugin that it uses gets `getParent` from it, and of one that
  * was promised it calls `default`.
  */
 export function refuseOtherCopies(plugin: Instance): void {

@@ -9,7 +9,7 @@ import { allOf } from '../guard/requirements.ts';
 import { requirementError } from '../guard/scopes.ts';
 import { haveEqualOptions } from '../options/check-options.ts';
 import { describeValue } from '../options/describe-value.ts';
-import { refuse } from '../refusals.ts';
+import { rejectFor } from '../rejections.ts';
 import type { Requirements } from '../types.ts';
 import { whenSettled } from '../values/promises.ts';
 
@@ -91,12 +91,14 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
   /** Returns the rejection of what a function of the context has returned, if any. Only the gate verifies tokens. */
   function judge(name: Requirement['name'], returned: unknown, request: Request, accepted: readonly Accepted[]) {
     if (name === 'authorize')
-      return returned === true ? undefined : inner?.use.core.reject(request, refuse('access_denied'), withoutChallenge);
+      return returned === true
+        ? undefined
+        : inner?.use.core.reject(request, rejectFor('access_denied'), withoutChallenge);
     for (const [place, { use }] of checks.entries()) {
       const policy = use.core.readScope(returned, route);
       const claims = accepted[place]?.ownClaims;
-      const refusal = claims ? policy.check(claims) : refuse('credentials_missing');
-      if (refusal) return use.core.reject(request, refusal, policy);
+      const rejection = claims ? policy.check(claims) : rejectFor('credentials_missing');
+      if (rejection) return use.core.reject(request, rejection, policy);
     }
     return undefined;
   }

@@ -61,7 +61,7 @@ export function addRoute(add: AddRoute, instance: Instance, given: Parameters<Ad
   return undefined;
 }
 
-/** Refuses a route if Elysia may serve one of two routes for a request to the other, and only one is guarded. */
+/** Rejects a route if Elysia may serve one of two routes for a request to the other, and only one is guarded. */
 function refuseCovered(instance: Instance, route: Route, before: readonly Route[]): void {
   const isNewGuarded = isGuarded(route);
   for (const other of before) {

@@ -6,7 +6,7 @@ import { type Decided, preparedGuard } from '../guard/route-check.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { settingOf } from '../options/setting.ts';
 import { isProof } from '../proof/check-proof.ts';
-import { Refusal, refusals } from '../refusals.ts';
+import { Rejected, rejections } from '../rejections.ts';
 import { type ClaimRules, readClaims } from '../token/claims.ts';
 import type { CheckedOptions, Claims, GuardOptions, GuardRequest, Requirements } from '../types.ts';
 import { isJsonObject, isText, type Members } from '../values/json.ts';
@@ -99,10 +99,10 @@ export async function explainToken(
   const outcome = change
     ? await describeOutcome(change, { given: given as GuardOptions, explained: described, scheme })
     : '';
-  const advised = hopeless ?? (adviceFor(checks, reason) || refusals[reason].description);
+  const advised = hopeless ?? (adviceFor(checks, reason) || rejections[reason].description);
   const advice = advised + outcome + (doubt && `. ${doubt}`) + namePage(reason, claims.iss);
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : adviseUnverified(checks, unverified);
-  const error = errorIn(result.body) ?? refusals[reason].error;
+  const error = errorIn(result.body) ?? rejections[reason].error;
   return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere + decoded.aside });
 }
 
@@ -140,7 +140,7 @@ function readUnverified(
   { check }: Pick<RoutePolicy, 'check'>,
 ): Unverified | undefined {
   const claims = readClaims(given, rules, nowSeconds);
-  return (claims instanceof Refusal ? claims : check(claims))?.reason;
+  return (claims instanceof Rejected ? claims : check(claims))?.reason;
 }
 
 /** Returns a sentence on the check that would reject the claims. That of the issuer is the advice already. */

@@ -4,7 +4,7 @@ import { checkFound } from '../lookup/found-issuer.ts';
 import { describeValue } from '../options/describe-value.ts';
 import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { responseOf } from '../token/introspection.ts';
-import type { Algorithm, CheckedOptions, FindIssuer, GuardOptions, RefusalReason } from '../types.ts';
+import type { Algorithm, CheckedOptions, FindIssuer, GuardOptions, RejectionReason } from '../types.ts';
 import { printable } from '../values/ascii.ts';
 import { isJsonObject, type Members, namesIn } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
@@ -13,7 +13,7 @@ import { joined } from './checks/explained.ts';
 /** What is learned from a guard that explains. */
 export interface Seen {
   /** Why it rejected each request. */
-  readonly reasons: RefusalReason[];
+  readonly reasons: RejectionReason[];
   /** The keys that each issuer publishes. */
   readonly published: Map<string, readonly Members[]>;
   /** Why keys are skipped, by their ID. */
@@ -43,7 +43,7 @@ export function observe(checked: CheckedOptions) {
     isRevoked: undefined,
     onAccepted: undefined,
     // No endpoint of protected-api/mcp uses this guard.
-    onRefused: (_, reason) => seen.reasons.push(reason as RefusalReason),
+    onRejected: (_, reason) => seen.reasons.push(reason as RejectionReason),
     onKeySetEvent: (event) => {
       const reasons = 'reasons' in event ? event.reasons : undefined;
       for (const [kid, reason] of Object.entries(reasons ?? {})) seen.skipped.set(kid, reason);

@@ -1,6 +1,6 @@
 import { base64url, calculateJwkThumbprint } from 'jose';
-import { refusals } from '../refusals.ts';
-import type { CheckedOptions, GuardRequest, RefusalReason, Scheme } from '../types.ts';
+import { rejections } from '../rejections.ts';
+import type { CheckedOptions, GuardRequest, RejectionReason, Scheme } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
 import { parseUrl } from '../values/url.ts';
@@ -78,11 +78,11 @@ export async function expectedOf(
   proof: PastedProof,
   token: string,
   { publicUrl }: CheckedOptions,
-  later: RefusalReason | undefined,
+  later: RejectionReason | undefined,
 ) {
   const { iat } = proof.claims;
   const isOld = typeof iat === 'number' && iat * 1000 < Date.now();
-  const then = later === undefined ? 'the request is accepted' : `it is rejected too: ${refusals[later].description}`;
+  const then = later === undefined ? 'the request is accepted' : `it is rejected too: ${rejections[later].description}`;
   return {
     url: `${nameFor(proof, publicUrl)}${pathAtServer(proof, nameFor(proof, publicUrl))}`,
     tokenHash: await sha256(token),

@@ -1,5 +1,5 @@
-import { refusals } from '../refusals.ts';
-import type { RefusalReason } from '../types.ts';
+import { rejections } from '../rejections.ts';
+import type { RejectionReason } from '../types.ts';
 import { printable } from '../values/ascii.ts';
 import { isJsonObject } from '../values/json.ts';
 import { type Check, check } from './checks/explained.ts';
@@ -36,7 +36,7 @@ export interface Explanation {
 }
 
 /** What the claims of a token would lead to if its signature had been verified. */
-export type Unverified = RefusalReason | 'accepted';
+export type Unverified = RejectionReason | 'accepted';
 
 /** The checks that nothing but a key, or the application, can decide. */
 const unverifiable = ['binding', 'schema', 'signature'];
@@ -48,13 +48,16 @@ const unverifiable = ['binding', 'schema', 'signature'];
  */
 export function withVerdicts(
   checks: readonly Check[],
-  reason: RefusalReason | undefined,
+  reason: RejectionReason | undefined,
   unverified?: Unverified,
 ): readonly ExplainedCheck[] {
   const indexOf = (outcome = 'accepted') => [...checks, undefined].findIndex((each) => !each || outcome in each.advice);
   const rejecting = indexOf(reason);
   if (reason !== undefined && rejecting === checks.length)
-    return withVerdicts([check(reason, undefined, refusals[reason].description, { [reason]: '' }), ...checks], reason);
+    return withVerdicts(
+      [check(reason, undefined, rejections[reason].description, { [reason]: '' }), ...checks],
+      reason,
+    );
   const last = unverified === undefined ? rejecting : indexOf(unverified);
   return checks.flatMap(({ name, has, wants, passed }, index): ExplainedCheck[] => {
     if (index === rejecting) return [{ name, has: has ?? 'none', verdict: 'rejected', words: `rejected: ${wants}` }];

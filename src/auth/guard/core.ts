@@ -4,7 +4,7 @@ import { createFoundIssuerReader } from '../lookup/found-issuer.ts';
 import { IssuerFinder } from '../lookup/issuer-finder.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { canBeIssuer, optionsByIssuer } from '../options/issuers.ts';
-import type { Refusal } from '../refusals.ts';
+import type { Rejected } from '../rejections.ts';
 import { createTrusts, type Trusts } from '../token/trust.ts';
 import { createVerifier, type Verifier, type VerifierOptions } from '../token/verifier.ts';
 import type { CheckedOptions, GuardOptions, GuardRequest } from '../types.ts';
@@ -56,8 +56,8 @@ export function createGuardCore(
     /** Decides about a request as of now. Checks of one request share what its token and its proof need. */
     decide,
     /** Returns the rejection of a request whose token was accepted, but does not allow what the request does. */
-    reject: (request: GuardRequest, refusal: Refusal, shown: Shown) =>
-      reject(request, refusal, schemeOf(request), shown),
+    reject: (request: GuardRequest, rejection: Rejected, shown: Shown) =>
+      reject(request, rejection, schemeOf(request), shown),
     /** What is sent for each reason. */
     prepared,
     metadata: createMetadata(options, prepared.method_not_allowed),

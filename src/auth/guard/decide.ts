@@ -1,7 +1,7 @@
 import { createBindingCheck } from '../proof/binding.ts';
 import { isSamePresentation, type Presentation } from '../proof/presentation.ts';
 import { createNameFinder, publicNames } from '../proof/public-names.ts';
-import { Refusal, refuse } from '../refusals.ts';
+import { Rejected, rejectFor } from '../rejections.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
 import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
 import type { Anonymous, Authentication, CheckedOptions, Claims, GuardRequest, Scheme } from '../types.ts';
@@ -56,8 +56,8 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
     // One Authorization header with one scheme and one token (RFC 6750 §2.1, RFC 9449 §7.1). No other place is looked
     // at, apart from the subprotocols of a WebSocket with `webSocketProtocol`.
     const { scheme, token } = readCredentials(request);
-    const rejected = (refusal: Refusal) => reject(request, refusal, scheme, policy);
-    if (token instanceof Refusal) {
+    const rejected = (rejection: Rejected) => reject(request, rejection, scheme, policy);
+    if (token instanceof Rejected) {
       const isAnonymous = policy.isOptional && policy.isEmpty && token.reason === 'credentials_missing';
       return isAnonymous ? anonymous : rejected(token);
     }
@@ -65,15 +65,15 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
     // Header, key, signature, then issuer, audience, required claims, time (RFC 7515 §5.2, RFC 7519 §7.2, RFC 9068 §4).
     const verification = verifyOnce(verifier, shared);
     const verified = isPromise(verification) ? yield* wait(verification) : verification;
-    shared.verified = verified instanceof Refusal ? undefined : verified;
-    if (verified instanceof Refusal) return rejected(verified);
+    shared.verified = verified instanceof Rejected ? undefined : verified;
+    if (verified instanceof Rejected) return rejected(verified);
     const { claims: ownClaims } = verified;
     // The key or the certificate that the token is bound to (RFC 9449 §4.3 and §7.1, RFC 8705 §3).
     const binding = checkBinding(request, scheme, shared, ownClaims);
     const proof = isPromise(binding) ? yield* wait(binding) : binding;
-    if (proof instanceof Refusal) return rejected(proof);
+    if (proof instanceof Rejected) return rejected(proof);
     const claims = applySchema(verified);
-    if (claims instanceof Refusal) return rejected(claims);
+    if (claims instanceof Rejected) return rejected(claims);
     const revocation = checkRevocation?.(claims, token);
     const revoked = isPromise(revocation) ? yield* wait(revocation) : revocation;
     if (revoked) return rejected(revoked);
@@ -84,7 +84,7 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
     const hasWaited = [verification, binding, revocation].some(isPromise);
     const again = hasWaited ? verifier.verify(token, verified) : verified;
     const current = isPromise(again) ? yield* wait(again) : again;
-    if (current instanceof Refusal) return rejected(current);
+    if (current instanceof Rejected) return rejected(current);
     announce(request, shared, claims);
     // Step-up (RFC 9470 §4), then scope (RFC 6750 §3.1).
     const unmet = policy.check(ownClaims) ?? checkAnyScope?.(ownClaims);
@@ -134,15 +134,15 @@ function createRevocationCheck({ isRevoked }: CheckedOptions, withinLimit: Withi
   const warn = createFaultWarning('check for revocation', 'the function isRevoked', 'Requests are rejected');
   return (claims: Claims, token: string) => {
     const limited = new RevocationCheck(token);
-    return whenSettled<unknown, Refusal | undefined>(
+    return whenSettled<unknown, Rejected | undefined>(
       attempt(() => withinLimit(limited, isRevoked(claims, limited))),
       (returned) => {
         if (typeof returned !== 'boolean') warn(`returned ${typeof returned}, not a boolean`);
-        return returned === false ? undefined : refuse('token_revoked');
+        return returned === false ? undefined : rejectFor('token_revoked');
       },
       (fault) => {
         warn(`failed: ${nameOfFault(fault)}`);
-        return refuse('revocation_unavailable');
+        return rejectFor('revocation_unavailable');
       },
     );
   };
@@ -155,14 +155,17 @@ function createRevocationCheck({ isRevoked }: CheckedOptions, withinLimit: Withi
 function createCredentialsReader({ dpop, webSocketProtocol }: CheckedOptions) {
   const schemes = acceptedSchemes(dpop);
   const [first = 'Bearer'] = schemes;
-  const missing = { scheme: first, token: refuse('credentials_missing') };
-  const unsupported = { scheme: first, token: refuse(dpop === 'required' ? 'scheme_not_dpop' : 'scheme_unsupported') };
-  const bearer = { scheme: first, token: refuse('dpop_required') };
+  const missing = { scheme: first, token: rejectFor('credentials_missing') };
+  const unsupported = {
+    scheme: first,
+    token: rejectFor(dpop === 'required' ? 'scheme_not_dpop' : 'scheme_unsupported'),
+  };
+  const bearer = { scheme: first, token: rejectFor('dpop_required') };
 
   const read = (
     authorization: string | null | undefined,
     request?: GuardRequest,
-  ): { readonly scheme: Scheme; readonly token: string | Refusal } => {
+  ): { readonly scheme: Scheme; readonly token: string | Rejected } => {
     if (authorization?.startsWith(`${first} `)) {
       // The common form, eight times as fast as the general one below.
       const token = authorization.slice(first.length + 1);
@@ -174,14 +177,14 @@ function createCredentialsReader({ dpop, webSocketProtocol }: CheckedOptions) {
     const scheme = schemes.find((name) => name.toLowerCase() === word.toLowerCase());
     if (scheme === undefined) return dpop === 'required' && word.toLowerCase() === 'bearer' ? bearer : unsupported;
     const isComplete = token !== undefined && rest.length === 0;
-    return { scheme, token: isComplete ? token : refuse('credentials_malformed') };
+    return { scheme, token: isComplete ? token : rejectFor('credentials_malformed') };
   };
   return (request: GuardRequest) => read(request.headers.get('authorization'), request);
 }
 
 /** What the checks of one request share. If anything differs in the same object, it is another request. */
 interface Shared extends Presentation {
-  /** The verified token, or its pending verification. A refusal is not kept: time passes, and outages end. */
+  /** The verified token, or its pending verification. A rejection is not kept: time passes, and outages end. */
   verified: VerifiedToken | Promise<Verification> | undefined;
   /** Whether `onAccepted` was called. */
   isAnnounced: boolean;

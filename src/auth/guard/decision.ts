@@ -1,4 +1,4 @@
-import type { RefusalReason } from '../types.ts';
+import type { RejectionReason } from '../types.ts';
 import { shared } from '../values/shared.ts';
 
 /*
@@ -15,7 +15,7 @@ export interface PlainResponse {
 
 /** A rejection as it is sent, frozen: a route sends the same one each time. */
 export interface Rejection extends PlainResponse {
-  readonly reason: RefusalReason;
+  readonly reason: RejectionReason;
   readonly body: string;
   /** Whether the body was given as an object. */
   readonly isJson: boolean;

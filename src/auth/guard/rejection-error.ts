@@ -1,5 +1,5 @@
-import { refusals } from '../refusals.ts';
-import type { RefusalDescription, RefusalReason } from '../types.ts';
+import { rejections } from '../rejections.ts';
+import type { RejectionDescription, RejectionReason } from '../types.ts';
 import { shared } from '../values/shared.ts';
 import { type Rejection, toResponse } from './decision.ts';
 
@@ -23,9 +23,9 @@ const errors = () => shared('errors', () => new WeakSet<object>());
 export class RejectionError extends Error {
   override readonly name = 'RejectionError';
   /** The internal reason, for logs. */
-  readonly reason: RefusalReason;
+  readonly reason: RejectionReason;
   /** The error of the standards, as `formatRejection` gets it, whatever the body has. */
-  readonly error: RefusalDescription['error'];
+  readonly error: RejectionDescription['error'];
   /** The same as the message: a constant sentence. */
   readonly description: string;
   /** The HTTP status: 400, 401, 403 or 503, unless `formatRejection` changes it. */
@@ -44,7 +44,7 @@ export class RejectionError extends Error {
 
   constructor(rejection: Rejection) {
     const { reason, status, headers, body, isJson } = rejection;
-    const { error, description, status: usual } = refusals[reason];
+    const { error, description, status: usual } = rejections[reason];
     super(description);
     this.reason = reason;
     this.error = error;

@@ -1,8 +1,15 @@
 import { code, integer, text } from '../options/kinds.ts';
 import { readMembers } from '../options/members.ts';
 import { createNameFinder, publicNames } from '../proof/public-names.ts';
-import { type Refusal, refusals } from '../refusals.ts';
-import type { CheckedOptions, DpopMode, GuardRequest, RefusalDescription, RefusalReason, Scheme } from '../types.ts';
+import { type Rejected, rejections } from '../rejections.ts';
+import type {
+  CheckedOptions,
+  DpopMode,
+  GuardRequest,
+  RejectionDescription,
+  RejectionReason,
+  Scheme,
+} from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
 import type { Rejection } from './decision.ts';
@@ -10,7 +17,7 @@ import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';
 import type { ChallengeParameters, RoutePolicy } from './requirements.ts';
 
 /** What is sent for a reason, but for its challenge or `Retry-After`. */
-export interface PreparedRejection<Reason extends RefusalDescription['reason'] = RefusalReason>
+export interface PreparedRejection<Reason extends RejectionDescription['reason'] = RejectionReason>
   extends Pick<Rejection, 'status' | 'isJson'> {
   readonly reason: Reason;
   readonly contentType: string;
@@ -18,13 +25,13 @@ export interface PreparedRejection<Reason extends RefusalDescription['reason'] =
   readonly text: string;
 }
 
-export type PreparedRejections = { readonly [Reason in RefusalDescription['reason']]: PreparedRejection<Reason> };
+export type PreparedRejections = { readonly [Reason in RejectionDescription['reason']]: PreparedRejection<Reason> };
 
 /** The part of a route's policy that its rejections show. */
 export type Shown = Pick<RoutePolicy, 'challenge' | 'isOptional'>;
 
 /**
- * Returns a function that calls `onRefused`, and makes the complete rejection for a refusal: status, body, and
+ * Returns a function that calls `onRejected`, and makes the complete rejection for a rejection: status, body, and
  * challenge (RFC 6750 §3) or `Retry-After`.
  */
 export function createReject(options: CheckedOptions, prepared: PreparedRejections) {
@@ -33,32 +40,32 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
   const known = new WeakMap<Shown, Map<string, Rejection>>();
   const findName = createNameFinder(publicNames(options));
 
-  function create(refusal: Refusal, scheme: Scheme, { challenge, isOptional }: Shown, name: number): Rejection {
-    const { reason, status, text, isJson, contentType } = prepared[refusal.reason];
+  function create(rejected: Rejected, scheme: Scheme, { challenge, isOptional }: Shown, name: number): Rejection {
+    const { reason, status, text, isJson, contentType } = prepared[rejected.reason];
     const headers = {
       ...always,
       'content-type': contentType,
       'cache-control': 'no-store',
-      ...rejectionHeaders(refusal, scheme, challenge, options, name),
+      ...rejectionHeaders(rejected, scheme, challenge, options, name),
       ...(isOptional && { vary: [always.vary ?? [], 'Authorization'].flat().join(', ') }),
     };
     return Object.freeze({ reason, status, headers: Object.freeze(headers), body: text, isJson });
   }
 
   /** A route passes the same object each time, and needs the same rejection, unless that is for one client. */
-  function find(refusal: Refusal, scheme: Scheme, shown: Shown, name: number): Rejection {
-    if (refusal.retryAfterSeconds > 1 || refusal.nonce !== undefined) return create(refusal, scheme, shown, name);
+  function find(rejected: Rejected, scheme: Scheme, shown: Shown, name: number): Rejection {
+    if (rejected.retryAfterSeconds > 1 || rejected.nonce !== undefined) return create(rejected, scheme, shown, name);
     const ofRoute = known.get(shown) ?? new Map<string, Rejection>();
     known.set(shown, ofRoute);
-    const key = `${scheme} ${refusal.reason} ${name}`;
-    const rejection = ofRoute.get(key) ?? create(refusal, scheme, shown, name);
+    const key = `${scheme} ${rejected.reason} ${name}`;
+    const rejection = ofRoute.get(key) ?? create(rejected, scheme, shown, name);
     ofRoute.set(key, rejection);
     return rejection;
   }
 
-  return (request: GuardRequest, refusal: Refusal, scheme: Scheme, shown: Shown): Rejection => {
-    ignoreRejection(options.onRefused?.(request, refusal.reason, { expected: refusal.expected }));
-    return find(refusal, scheme, shown, findName(request));
+  return (request: GuardRequest, rejected: Rejected, scheme: Scheme, shown: Shown): Rejection => {
+    ignoreRejection(options.onRejected?.(request, rejected.reason, { expected: rejected.expected }));
+    return find(rejected, scheme, shown, findName(request));
   };
 }
 
@@ -68,9 +75,9 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
  * @throws {TypeError} `formatRejection` throws, or returns what cannot be sent; the message names the reason
  */
 export function prepareRejections(format: CheckedOptions['formatRejection']): PreparedRejections {
-  const entries = Object.entries({ ...refusals, method_not_allowed: notAllowed }).map(([reason, details]) => [
+  const entries = Object.entries({ ...rejections, method_not_allowed: notAllowed }).map(([reason, details]) => [
     reason,
-    prepareRejection({ ...details, reason: reason as RefusalDescription['reason'] }, format),
+    prepareRejection({ ...details, reason: reason as RejectionDescription['reason'] }, format),
   ]);
   return Object.fromEntries(entries);
 }
@@ -79,9 +86,9 @@ export function prepareRejections(format: CheckedOptions['formatRejection']): Pr
 const notAllowed = { status: 405, error: 'invalid_request', description: 'Method not allowed for this path' } as const;
 
 function prepareRejection(
-  { reason, status, error, description }: RefusalDescription,
+  { reason, status, error, description }: RejectionDescription,
   format: CheckedOptions['formatRejection'],
-): PreparedRejection<RefusalDescription['reason']> {
+): PreparedRejection<RejectionDescription['reason']> {
   const text = JSON.stringify({ error, error_description: description });
   const usual = { reason, status, contentType: 'application/json', text, isJson: true };
   if (format === undefined) return usual;
@@ -136,18 +143,18 @@ export function acceptedSchemes(dpop: DpopMode): readonly Scheme[] {
 }
 
 /** A client of the scheme Bearer learns from the challenge that it needs the other scheme (RFC 9449 §7.1). */
-const wantingProofs: readonly RefusalReason[] = ['dpop_required', 'token_key_bound'];
+const wantingProofs: readonly RejectionReason[] = ['dpop_required', 'token_key_bound'];
 
 /** Returns `WWW-Authenticate` or `Retry-After` of a rejection. No other code writes challenges. */
 export function rejectionHeaders(
-  { reason, retryAfterSeconds, nonce }: Refusal,
+  { reason, retryAfterSeconds, nonce }: Rejected,
   scheme: Scheme,
   challenge: ChallengeParameters,
   options: CheckedOptions,
   publicName = 0,
 ): Readonly<Record<string, string>> {
   const { dpop } = options;
-  const { status, description, error } = refusals[reason];
+  const { status, description, error } = rejections[reason];
   if (status === 503) return { 'retry-after': String(retryAfterSeconds) };
   // Another token would not help the client.
   if (reason === 'access_denied') return {};

@@ -1,5 +1,5 @@
 import { describeValue } from '../options/describe-value.ts';
-import { type Refusal, refuse } from '../refusals.ts';
+import { type Rejected, rejectFor } from '../rejections.ts';
 import { ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, CheckRequirements, Claims, Requirements } from '../types.ts';
 import { isPlainWord } from '../values/ascii.ts';
@@ -15,7 +15,7 @@ export interface ChallengeParameters {
 }
 
 /** Returns why a token's own claims do not meet a requirement, or undefined if they do. */
-type ClaimsCheck = (claims: Claims) => Refusal | undefined;
+type ClaimsCheck = (claims: Claims) => Rejected | undefined;
 
 /** The requirements of a route, checked and prepared. */
 export type RoutePolicy = Readonly<ReturnType<typeof createPolicy>>;
@@ -36,8 +36,8 @@ function createPolicy(
   const checks = [...stepUpChecks, ...scopeChecks];
   const check: ClaimsCheck = (claims) => {
     for (const one of checks) {
-      const refusal = one(claims);
-      if (refusal) return refusal;
+      const rejection = one(claims);
+      if (rejection) return rejection;
     }
     return undefined;
   };
@@ -142,7 +142,7 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
   };
 
   const checkAnyScope: ClaimsCheck = (claims) =>
-    scopesOf(claims).length > 0 ? undefined : refuse('scope_insufficient');
+    scopesOf(claims).length > 0 ? undefined : rejectFor('scope_insufficient');
 
   return {
     readRequirements,
@@ -184,5 +184,5 @@ function createStepUpCheck(
     return ageSeconds <= maxAge + clockToleranceSeconds && ageSeconds >= -clockToleranceSeconds;
   };
   const isStrong = (claims: Claims) => acrValues?.some((value) => value === ownClaim(claims, 'acr')) ?? true;
-  return (claims) => (isStrong(claims) && isRecent(claims) ? undefined : refuse('authentication_insufficient'));
+  return (claims) => (isStrong(claims) && isRecent(claims) ? undefined : rejectFor('authentication_insufficient'));
 }

@@ -1,7 +1,7 @@
 import { createIssuerLookup } from '../keys/tenants.ts';
 import { describeValue, quote } from '../options/describe-value.ts';
 import { listedIssuers, optionsByIssuer } from '../options/issuers.ts';
-import { refuse } from '../refusals.ts';
+import { rejectFor } from '../rejections.ts';
 import { claimReader, isStringList } from '../token/claims.ts';
 import type { CheckedIssuer, CheckedOptions, Claims } from '../types.ts';
 import { isPlainWord, printable } from '../values/ascii.ts';
@@ -78,7 +78,7 @@ export function createScopeReader(rules: ScopeRules, grantedBy: ReturnType<typeo
       check(claims: Claims) {
         const granted = grantedBy(claims);
         const isGranted = (name: string) => granted.includes(name);
-        return (isAny ? names.some(isGranted) : names.every(isGranted)) ? undefined : refuse('scope_insufficient');
+        return (isAny ? names.some(isGranted) : names.every(isGranted)) ? undefined : rejectFor('scope_insufficient');
       },
     };
   };

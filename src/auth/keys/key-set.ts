@@ -1,4 +1,4 @@
-import { Refusal } from '../refusals.ts';
+import { Rejected } from '../rejections.ts';
 import type { Algorithm, FetchFault, KeySetChange, KeySetEvent, KeySetState } from '../types.ts';
 import { printable } from '../values/ascii.ts';
 import { groupBy } from '../values/group-by.ts';
@@ -23,7 +23,7 @@ import { Refreshing, type RefreshOptions } from './refreshing.ts';
 /** A key that verifies tokens of one algorithm. Check {@link KeySet.use} before trusting what it has verified. */
 export type VerificationKey = Readonly<ImportedKey>;
 
-export type FoundKeys = readonly VerificationKey[] | Refusal;
+export type FoundKeys = readonly VerificationKey[] | Rejected;
 
 export interface KeySetOptions extends RefreshOptions {
   /** Named in events and state. */
@@ -46,7 +46,7 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
   /**
    * Returns the keys with this `kid`: at once if they are cached or if the cooldown has not passed, otherwise after the
    * pending fetch, or after one that begins now. All callers share it. An empty list means that the issuer publishes no
-   * such key. The refusal `keys_unavailable` means that this is unknown: the last fetch failed or took too long, or no
+   * such key. The reason `keys_unavailable` means that this is unknown: the last fetch failed or took too long, or no
    * trusted keys are cached.
    */
   find(kid: string): FoundKeys | Promise<FoundKeys> {
@@ -121,7 +121,7 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
     const found = this.#keys.get(kid) ?? (isKnown ? [] : undefined);
     if (found) return found;
     const retryAfterMs = this.earliestLookupAt - this.options.clock.now();
-    return new Refusal('keys_unavailable', Math.max(1, Math.ceil(retryAfterMs / 1000)));
+    return new Rejected('keys_unavailable', Math.max(1, Math.ceil(retryAfterMs / 1000)));
   }
 
   protected async fetch(signal: AbortSignal, isAnew: boolean): Promise<ImportedKeys> {

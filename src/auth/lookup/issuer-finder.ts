@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../refusals.ts';
+import { type Rejected, rejectFor } from '../rejections.ts';
 import type { Trust } from '../token/trust.ts';
 import type { CheckedOptions, KeySetState } from '../types.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
@@ -6,7 +6,7 @@ import { isPromise, notify } from '../values/promises.ts';
 import { KeptIssuers } from './kept-issuers.ts';
 import { type AnswerTimes, type FoundIssuer, KnownIssuer, type ReadIssuer } from './known-issuer.ts';
 import { type Answer, maxQuestions, type QuestionOptions, Questions } from './questions.ts';
-import { RefusedIssuers } from './refused-issuers.ts';
+import { RejectedIssuers } from './rejected-issuers.ts';
 
 /*
  * Issuers that a function of the application finds: when it is asked about an `iss`, and what is kept of its answers.
@@ -23,7 +23,7 @@ export interface IssuerFinderOptions extends AnswerTimes, QuestionOptions, Pick<
   readonly read: ReadIssuer;
 }
 
-type TrustOrRefusal = Trust | Refusal;
+type TrustOrRejected = Trust | Rejected;
 
 /** The issuers that a function of the application knows. It has the methods of a guard's keys, for those it keeps. */
 export class IssuerFinder {
@@ -33,10 +33,10 @@ export class IssuerFinder {
     const until = issuer.askedAt + this.#options.jwksCooldownSeconds * 1000;
     this.#displaced.set(iss, { reason: 'issuer_unavailable', until });
   });
-  readonly #refused = new RefusedIssuers();
+  readonly #rejected = new RejectedIssuers();
   /** Apart from the others, so that invented names end no cooldown. */
-  readonly #displaced = new RefusedIssuers();
-  readonly #questions: Questions<TrustOrRefusal>;
+  readonly #displaced = new RejectedIssuers();
+  readonly #questions: Questions<TrustOrRejected>;
   readonly #warn: (fault: string) => void;
   #isStopped = false;
 
@@ -50,12 +50,12 @@ export class IssuerFinder {
   }
 
   /** Returns what tokens of this issuer are verified with: at once if known, otherwise after a question for all. */
-  find(iss: unknown): TrustOrRefusal | Promise<TrustOrRefusal> {
+  find(iss: unknown): TrustOrRejected | Promise<TrustOrRejected> {
     const { isIssuer, clock } = this.#options;
-    if (!isIssuer(iss)) return refuse('issuer_mismatch');
+    if (!isIssuer(iss)) return rejectFor('issuer_mismatch');
     const issuer = this.#known.name(iss);
     const now = clock.now();
-    if (!issuer) return this.#refused.find(iss, now) ?? this.#displaced.find(iss, now) ?? this.#askOnce(iss);
+    if (!issuer) return this.#rejected.find(iss, now) ?? this.#displaced.find(iss, now) ?? this.#askOnce(iss);
     return this.#mustWait(iss, issuer, now) ? this.#askOnce(iss) : issuer.trust;
   }
 
@@ -87,7 +87,7 @@ export class IssuerFinder {
     const isMeant = (iss: string) => only === undefined || iss === only;
     // What is pending began earlier, and may know an issuer that is removed from now on.
     await Promise.all(this.#questions.issuers.filter(isMeant).map((iss) => this.#waitFor(iss)));
-    for (const names of [this.#refused, this.#displaced]) names.forget(only);
+    for (const names of [this.#rejected, this.#displaced]) names.forget(only);
     const all = only === undefined ? [...this.#known].map(([iss]) => iss) : [only];
     for (const iss of all) this.#known.peek(iss)?.makeDue();
     for (let at = 0; at < all.length; at += maxQuestions)
@@ -100,28 +100,28 @@ export class IssuerFinder {
     return [...this.#known].flatMap(([, issuer]) => issuer.state());
   }
 
-  #askOnce(iss: string): TrustOrRefusal | Promise<TrustOrRefusal> {
+  #askOnce(iss: string): TrustOrRejected | Promise<TrustOrRejected> {
     if (this.#questions.isPending(iss)) return this.#waitFor(iss);
     const isKnown = (each: string) => this.#known.peek(each) !== undefined;
     if (this.#questions.areTooMany((each) => isKnown(each) === isKnown(iss))) return this.#keep(iss);
     return this.#questions.ask(iss, (answer, askedAt) => this.#settle(iss, answer, askedAt));
   }
 
-  async #waitFor(iss: string): Promise<TrustOrRefusal> {
+  async #waitFor(iss: string): Promise<TrustOrRejected> {
     return (await this.#questions.waitFor(iss)) ?? this.#keep(iss);
   }
 
-  #settle(iss: string, answer: Answer, askedAt: number): TrustOrRefusal {
+  #settle(iss: string, answer: Answer, askedAt: number): TrustOrRejected {
     const { clock, read, jwksCooldownSeconds, jwksTimeoutSeconds } = this.#options;
     const earlier = this.#known.peek(iss);
-    if (answer === 'given up') return earlier?.trust ?? refuse('issuer_unavailable');
+    if (answer === 'given up') return earlier?.trust ?? rejectFor('issuer_unavailable');
     if (answer === 'failed') {
       this.#warn(`failed, or took longer than ${jwksTimeoutSeconds} seconds`);
       return this.#keep(iss, true);
     }
     const { returned } = answer;
     if ((returned ?? undefined) === undefined)
-      return this.#refuse(iss, 'issuer_mismatch', askedAt + jwksCooldownSeconds * 1000);
+      return this.#rejectFor(iss, 'issuer_mismatch', askedAt + jwksCooldownSeconds * 1000);
     try {
       return this.#remember(iss, read(iss, returned, earlier?.found), askedAt);
     } catch (error) {
@@ -129,7 +129,7 @@ export class IssuerFinder {
       const fault = error instanceof TypeError ? error.message : `Reading it threw ${nameOfFault(error)}`;
       this.#warn(`returned what cannot be used. ${fault}`);
       // A mistake is an answer: the one before no longer counts.
-      return this.#refuse(iss, 'issuer_unavailable', clock.now() + retryMs);
+      return this.#rejectFor(iss, 'issuer_unavailable', clock.now() + retryMs);
     }
   }
 
@@ -186,19 +186,19 @@ export class IssuerFinder {
     this.#known.delete(iss);
   }
 
-  #refuse(iss: string, reason: Refusal['reason'], until: number): Refusal {
+  #rejectFor(iss: string, reason: Rejected['reason'], until: number): Rejected {
     this.#forget(iss);
-    this.#refused.set(iss, { reason, until });
-    return refuse(reason);
+    this.#rejected.set(iss, { reason, until });
+    return rejectFor(reason);
   }
 
   /** Returns the last answer while the application cannot tell. */
-  #keep(iss: string, hasFailed = false): TrustOrRefusal {
+  #keep(iss: string, hasFailed = false): TrustOrRejected {
     const issuer = this.#known.peek(iss);
     const now = this.#options.clock.now();
     if (!issuer || issuer.hasExpired(now)) {
       this.#forget(iss);
-      return hasFailed ? this.#refuse(iss, 'issuer_unavailable', now + retryMs) : refuse('issuer_unavailable');
+      return hasFailed ? this.#rejectFor(iss, 'issuer_unavailable', now + retryMs) : rejectFor('issuer_unavailable');
     }
     issuer.doubt(now, hasFailed);
     this.#schedule(iss, issuer, Math.max(issuer.askAgainAt, now + retryMs));

@@ -1,6 +1,6 @@
 import { FetchError } from '../keys/fetch/fault.ts';
 import type { IssuerKeys } from '../keys/issuer-keys.ts';
-import { refuse } from '../refusals.ts';
+import { rejectFor } from '../rejections.ts';
 import type { Trust } from '../token/trust.ts';
 import type { CheckedOptions, KeySetState } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
@@ -58,7 +58,7 @@ export class KnownIssuer {
       keys: {
         // While a request waits for keys, the issuer may have left, or its last answer expired.
         find: (kid) =>
-          whenSettled(keys.find(kid), (keysFound) => (this.#isTrusted() ? keysFound : refuse('issuer_unavailable'))),
+          whenSettled(keys.find(kid), (keysFound) => (this.#isTrusted() ? keysFound : rejectFor('issuer_unavailable'))),
         findOthers: async (kid, tried) => {
           const others = await keys.findOthers(kid, tried);
           return this.#isTrusted() ? others : [];

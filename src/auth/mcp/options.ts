@@ -111,7 +111,7 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
     },
     /** Tells the application of a rejection that is not the guard's. */
     onRejected: (request: GuardRequest, { reason }: McpRejection) =>
-      ignoreRejection(core.options.onRefused?.(request, reason, { expected: undefined })),
+      ignoreRejection(core.options.onRejected?.(request, reason, { expected: undefined })),
     scopes: [...new Set([ofAll, ...ofTools.values()].flat(2))],
     isAllowedOrigin: (origin: string, name: number) =>
       origins.includes(origin) || isLocal(parseUrl(origin)?.hostname, name),

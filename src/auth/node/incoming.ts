@@ -51,7 +51,7 @@ const authorityOf = (incoming: IncomingRequest, name: string) =>
 
 /**
  * Returns all values of a header: `headers` has only the first of two Authorization headers. No other is read: with
- * `insecureHTTPParser`, it may have a value that `Headers` refuses.
+ * `insecureHTTPParser`, it may have a value that `Headers` rejects.
  */
 function headerOf({ headers, rawHeaders = [] }: IncomingRequest, name: string): string | null {
   const isNamed = (_: string, at: number) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name;

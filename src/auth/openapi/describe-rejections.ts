@@ -4,8 +4,8 @@ import { rejectionHeaders } from '../guard/rejection.ts';
 import type { RejectionError } from '../guard/rejection-error.ts';
 import type { ChallengeParameters } from '../guard/requirements.ts';
 import { optionsByIssuer } from '../options/issuers.ts';
-import { type Feature, Refusal, refusals } from '../refusals.ts';
-import type { CheckedOptions, Guard, GuardOptions, RefusalReason, Requirements } from '../types.ts';
+import { type Feature, Rejected, rejections } from '../rejections.ts';
+import type { CheckedOptions, Guard, GuardOptions, RejectionReason, Requirements } from '../types.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
 export interface Rejection extends Pick<RejectionError, 'reason' | 'error' | 'description' | 'status' | 'body'> {
@@ -50,22 +50,22 @@ export function rejectionsOf(
   required: readonly string[],
 ): readonly Rejection[] {
   const { scope, acrValues, maxAge } = challenge;
-  const isRequired: Partial<Record<RefusalReason, boolean>> = {
+  const isRequired: Partial<Record<RejectionReason, boolean>> = {
     scope_insufficient: scope !== undefined || options.requireScope || required.includes('scope'),
     authentication_insufficient: acrValues !== undefined || maxAge !== undefined,
     access_denied: required.includes('authorize'),
   };
-  const reasons = (Object.keys(refusals) as RefusalReason[]).filter((reason) => {
-    const { needs } = refusals[reason];
+  const reasons = (Object.keys(rejections) as RejectionReason[]).filter((reason) => {
+    const { needs } = rejections[reason];
     return isRequired[reason] ?? (needs === undefined || isEnabled[needs](options));
   });
   return reasons.map((reason) => {
-    const { error, description } = refusals[reason];
+    const { error, description } = rejections[reason];
     const { status, contentType, text, isJson } = prepared[reason];
     const scheme = options.dpop === 'required' || reason.startsWith('proof_') ? 'DPoP' : 'Bearer';
     // A cooldown may have begun some seconds ago.
-    const refusal = new Refusal(reason, reason === 'keys_unavailable' ? options.jwksCooldownSeconds : 1);
-    const headers = rejectionHeaders(refusal, scheme, challenge, options);
+    const rejection = new Rejected(reason, reason === 'keys_unavailable' ? options.jwksCooldownSeconds : 1);
+    const headers = rejectionHeaders(rejection, scheme, challenge, options);
     return { reason, status, error, description, headers, contentType, body: isJson ? JSON.parse(text) : text };
   });
 }

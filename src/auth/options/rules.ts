@@ -152,7 +152,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   webSocketProtocol: code("'bearer'", (value) => value === 'bearer'),
   isRevoked: callback(),
   onAccepted: callback(),
-  onRefused: callback(),
+  onRejected: callback(),
   onKeySetEvent: callback(),
   onReplayStoreEvent: callback(),
   formatRejection: callback(),

@@ -1,10 +1,10 @@
-import { type Refusal, refuse } from '../refusals.ts';
+import { type Rejected, rejectFor } from '../rejections.ts';
 import { ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims, GuardRequest, Scheme } from '../types.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
 import { isThenable, whenSettled } from '../values/promises.ts';
-import { refuseCertificate, unreadable } from './certificate.ts';
+import { rejectCertificate, unreadable } from './certificate.ts';
 import type { Presentation } from './presentation.ts';
 import { createProofVerifier, type ProofVerifierOptions, type VerifiedProof } from './proof.ts';
 
@@ -17,7 +17,7 @@ export type CheckBinding = (
   presented: Presentation,
   claims: Claims,
 ) => Binding | Promise<Binding>;
-type Binding = Refusal | VerifiedProof | undefined;
+type Binding = Rejected | VerifiedProof | undefined;
 
 const keyMethod = 'jkt';
 const certificateMethod = 'x5t#S256';
@@ -40,42 +40,42 @@ export function createBindingCheck(options: BindingOptions): CheckBinding {
   );
 
   /** The function may read what a client sent, so an exception counts as a certificate that cannot be read. */
-  async function refuseHolder(request: GuardRequest, confirmation: Members): Promise<Refusal | undefined> {
+  async function rejectHolder(request: GuardRequest, confirmation: Members): Promise<Rejected | undefined> {
     let certificate: unknown = unreadable;
     try {
       certificate = clientCertificate?.(request);
     } catch (fault) {
       warn(`threw ${nameOfFault(fault)}`);
     }
-    const refusal = await refuseCertificate(certificate, confirmation[certificateMethod]);
-    if (refusal?.reason === 'certificate_unreadable' && certificate !== unreadable)
+    const rejection = await rejectCertificate(certificate, confirmation[certificateMethod]);
+    if (rejection?.reason === 'certificate_unreadable' && certificate !== unreadable)
       warn(
         isThenable(certificate) ? 'returned a promise, but it must be synchronous' : `returned no ${certificateForms}`,
       );
-    return refusal;
+    return rejection;
   }
 
-  function refuseBearer(request: GuardRequest, claims: Claims): ReturnType<CheckBinding> {
-    if (dpop === 'required') return refuse('dpop_required');
+  function rejectBearer(request: GuardRequest, claims: Claims): ReturnType<CheckBinding> {
+    if (dpop === 'required') return rejectFor('dpop_required');
     if (!Object.hasOwn(claims, 'cnf')) return undefined;
     const confirmation = confirmationOf(claims);
-    if (Object.hasOwn(confirmation, keyMethod)) return refuse(dpop === 'off' ? 'token_bound' : 'token_key_bound');
-    if (!clientCertificate || !Object.hasOwn(confirmation, certificateMethod)) return refuse('token_bound');
-    if (hasUnsupportedMethod(confirmation)) return refuse('token_confirmation_unsupported');
-    return refuseHolder(request, confirmation);
+    if (Object.hasOwn(confirmation, keyMethod)) return rejectFor(dpop === 'off' ? 'token_bound' : 'token_key_bound');
+    if (!clientCertificate || !Object.hasOwn(confirmation, certificateMethod)) return rejectFor('token_bound');
+    if (hasUnsupportedMethod(confirmation)) return rejectFor('token_confirmation_unsupported');
+    return rejectHolder(request, confirmation);
   }
 
   return (request, scheme, presented, claims) => {
-    if (scheme === 'Bearer') return refuseBearer(request, claims);
+    if (scheme === 'Bearer') return rejectBearer(request, claims);
     const confirmation = confirmationOf(claims);
     const thumbprint = ownClaim(confirmation, keyMethod);
     const needsCertificate = Object.hasOwn(confirmation, certificateMethod);
-    if (hasUnsupportedMethod(confirmation)) return refuse('token_confirmation_unsupported');
-    if (needsCertificate && !clientCertificate) return refuse('token_certificate_bound');
-    if (typeof thumbprint !== 'string') return refuse('token_unbound');
+    if (hasUnsupportedMethod(confirmation)) return rejectFor('token_confirmation_unsupported');
+    if (needsCertificate && !clientCertificate) return rejectFor('token_certificate_bound');
+    if (typeof thumbprint !== 'string') return rejectFor('token_unbound');
     return whenSettled(
-      needsCertificate ? refuseHolder(request, confirmation) : undefined,
-      (refusal) => refusal ?? verifyProof(request, presented, thumbprint),
+      needsCertificate ? rejectHolder(request, confirmation) : undefined,
+      (rejection) => rejection ?? verifyProof(request, presented, thumbprint),
     );
   };
 }

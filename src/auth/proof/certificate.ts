@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../refusals.ts';
+import { type Rejected, rejectFor } from '../rejections.ts';
 import type { GuardRequest } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import { ifPossible } from '../values/faults.ts';
@@ -52,13 +52,13 @@ function certificateInElement(value: string): string | undefined {
  * Returns why a request cannot use a token that is bound to a certificate (RFC 8705 §3), or undefined if it can.
  * @param thumbprint `cnf["x5t#S256"]` of the token
  */
-export async function refuseCertificate(certificate: unknown, thumbprint: unknown): Promise<Refusal | undefined> {
+export async function rejectCertificate(certificate: unknown, thumbprint: unknown): Promise<Rejected | undefined> {
   try {
-    if (isNone(certificate)) return refuse('certificate_missing');
+    if (isNone(certificate)) return rejectFor('certificate_missing');
     const actual = await certificateThumbprint(certificate);
-    if (actual !== undefined) return actual === thumbprint ? undefined : refuse('certificate_mismatch');
+    if (actual !== undefined) return actual === thumbprint ? undefined : rejectFor('certificate_mismatch');
   } catch {} // An object of the application may throw when it is read.
-  return refuse('certificate_unreadable');
+  return rejectFor('certificate_unreadable');
 }
 
 /** Without a certificate, `getPeerCertificate()` of Node.js returns an empty object, or null after the connection. */

@@ -1,6 +1,6 @@
 import { base64url, calculateJwkThumbprint, compactVerify, errors } from 'jose';
 import { importPublicJwk, type PublicJwk } from '../keys/jwk.ts';
-import { Refusal, refuse } from '../refusals.ts';
+import { Rejected, rejectFor } from '../rejections.ts';
 import { checkTime } from '../token/claims.ts';
 import type { ProofAlgorithm } from '../types.ts';
 import { isCanonicalBase64Url, sha256 } from '../values/base64url.ts';
@@ -42,12 +42,12 @@ const maxProofLength = 4096;
 const maxIdLength = 256;
 
 /** Returns a proof with the expected values, or why it is rejected. Does NOT check whether it was used before. */
-export async function checkProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | Refusal> {
+export async function checkProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | Rejected> {
   const proof = readProof(text, expected.algorithms);
-  if (proof instanceof Refusal) return proof;
+  if (proof instanceof Rejected) return proof;
   const { signed, algorithm, jwk, claims } = proof;
-  const refusal = (await refuseClaims(claims, expected)) ?? (await refuseSignature(signed, algorithm, jwk));
-  if (refusal !== undefined) return refusal;
+  const rejection = (await rejectClaims(claims, expected)) ?? (await rejectSignature(signed, algorithm, jwk));
+  if (rejection !== undefined) return rejection;
   return { thumbprint: await calculateJwkThumbprint(jwk), claims: claims as GoodProof['claims'] };
 }
 
@@ -56,42 +56,42 @@ export const isProof = ({ typ }: Members) => typeof typ === 'string' && /^(?:app
 
 /** Checks everything that does not depend on the request. Of duplicate members the last one counts, as in jose. */
 function readProof(text: string | null, accepted: readonly ProofAlgorithm[]) {
-  if (text === null || text.trim() === '') return refuse('proof_missing');
-  if (text.length > maxProofLength) return refuse('proof_oversized');
-  if (text.includes(',')) return refuse('proof_repeated');
+  if (text === null || text.trim() === '') return rejectFor('proof_missing');
+  if (text.length > maxProofLength) return rejectFor('proof_oversized');
+  if (text.includes(',')) return rejectFor('proof_repeated');
   const parts = text.split('.');
-  if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return refuse('proof_malformed');
+  if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return rejectFor('proof_malformed');
   const [header, claims] = parts.map((part) => parseJsonObject(base64url.decode(part)));
-  if (!header || !claims) return refuse('proof_malformed');
+  if (!header || !claims) return rejectFor('proof_malformed');
 
-  if (!isProof(header)) return refuse('proof_type');
+  if (!isProof(header)) return rejectFor('proof_type');
   const named = proofAlgorithmOf(header.alg);
   const algorithm = accepted.find((name) => name === named);
-  if (algorithm === undefined) return refuse('proof_algorithm');
-  if (header.crit !== undefined) return refuse('proof_critical_header');
+  if (algorithm === undefined) return rejectFor('proof_algorithm');
+  if (header.crit !== undefined) return rejectFor('proof_critical_header');
   const jwk = readProofKey(header.jwk, algorithm);
-  return typeof jwk === 'object' ? { signed: text, algorithm, jwk, claims } : refuse('proof_key');
+  return typeof jwk === 'object' ? { signed: text, algorithm, jwk, claims } : rejectFor('proof_key');
 }
 
-async function refuseClaims(claims: Members, expected: ExpectedProof): Promise<Refusal | undefined> {
+async function rejectClaims(claims: Members, expected: ExpectedProof): Promise<Rejected | undefined> {
   const { htm, htu, ath, jti } = claims;
   const { method, url, token } = expected;
-  if (htm !== method) return refuse('proof_method');
-  if (!isSameUrl(htu, url)) return new Refusal('proof_url', 1, undefined, url);
-  if (!areTimesGood(claims, expected)) return refuse('proof_time');
-  if (token !== undefined && ath !== (await sha256(token))) return refuse('proof_token_hash');
-  if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return refuse('proof_id');
+  if (htm !== method) return rejectFor('proof_method');
+  if (!isSameUrl(htu, url)) return new Rejected('proof_url', 1, undefined, url);
+  if (!areTimesGood(claims, expected)) return rejectFor('proof_time');
+  if (token !== undefined && ath !== (await sha256(token))) return rejectFor('proof_token_hash');
+  if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return rejectFor('proof_id');
   return undefined;
 }
 
-async function refuseSignature(text: string, algorithm: ProofAlgorithm, jwk: PublicJwk): Promise<Refusal | undefined> {
+async function rejectSignature(text: string, algorithm: ProofAlgorithm, jwk: PublicJwk): Promise<Rejected | undefined> {
   const key = await importPublicJwk(jwk, algorithm);
-  if (typeof key === 'string') return refuse('proof_key');
+  if (typeof key === 'string') return rejectFor('proof_key');
   try {
     await compactVerify(text, key);
     return undefined;
   } catch (error) {
-    if (error instanceof errors.JWSSignatureVerificationFailed) return refuse('proof_signature');
+    if (error instanceof errors.JWSSignatureVerificationFailed) return rejectFor('proof_signature');
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusals.ts';
+import { Rejected } from '../rejections.ts';
 import type { ReplayStore } from '../types.ts';
 
 /** What a request presents, as it was when the check began. */
@@ -18,22 +18,22 @@ export function isSamePresentation(one: Presentation, other: Presentation): bool
   return isSameTarget && one.token === other.token && one.proof === other.proof;
 }
 
-/** Shares what `find` resolves to for a key. A refusal is not kept: time passes, and outages end. */
+/** Shares what `find` resolves to for a key. A rejection is not kept: time passes, and outages end. */
 export function shareAccepted<Key extends object, Found>(
-  shared: WeakMap<Key, Promise<Found | Refusal>>,
+  shared: WeakMap<Key, Promise<Found | Rejected>>,
   key: Key,
-  find: () => Promise<Found | Refusal>,
-): Promise<Found | Refusal> {
+  find: () => Promise<Found | Rejected>,
+): Promise<Found | Rejected> {
   const known = shared.get(key);
   if (known) return known;
   const found = find();
   shared.set(key, found);
   const forget = () => shared.delete(key);
-  found.then((result) => result instanceof Refusal && forget(), forget);
+  found.then((result) => result instanceof Rejected && forget(), forget);
   return found;
 }
 
-type Use = Promise<Refusal | undefined>;
+type Use = Promise<Rejected | undefined>;
 
 /** The use of a proof by a request, in each store: several guards can check one request. */
 const usesOf = new WeakMap<object, { readonly presented: Presentation; readonly byStore: WeakMap<ReplayStore, Use> }>();

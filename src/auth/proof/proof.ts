@@ -1,4 +1,4 @@
-import { Refusal, refuse } from '../refusals.ts';
+import { Rejected, rejectFor } from '../rejections.ts';
 import type { CheckedOptions } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
@@ -19,7 +19,7 @@ export interface VerifiedProof {
   /** The nonce for the next proof, once that of this one has lived half its life (RFC 9449 §8.2). */
   readonly nextNonce: string | undefined;
   /** Marks the proof as used. Resolves to the reason for a rejection, or to undefined if it was not used before. */
-  use(): Promise<Refusal | undefined>;
+  use(): Promise<Rejected | undefined>;
 }
 
 export type ProofVerifierOptions = Pick<TimeAndRandom, 'now'> &
@@ -40,8 +40,8 @@ export function createProofVerifier(options: ProofVerifierOptions) {
   const windowMs = windowSeconds * 1000;
   const maxAheadMs = nonces ? clockDifferenceMs : windowMs;
   const watch = createStoreWatch(options.onReplayStoreEvent);
-  const proofs = new WeakMap<Presentation, Promise<Refusal | VerifiedProof>>();
-  const uses = new WeakMap<GoodProof, Promise<Refusal | undefined>>();
+  const proofs = new WeakMap<Presentation, Promise<Rejected | VerifiedProof>>();
+  const uses = new WeakMap<GoodProof, Promise<Rejected | undefined>>();
 
   async function verify(request: object, presented: Presentation, thumbprint: string) {
     // Of the Host header, nothing is used but which of the names it is.
@@ -49,11 +49,11 @@ export function createProofVerifier(options: ProofVerifierOptions) {
     const url = path === undefined ? undefined : `${urls[presented.name ?? 0] ?? ''}${path}`;
     const expected = { ...presented, url, nowMs: now(), algorithms, maxAgeSeconds };
     const proof = await checkProof(presented.proof, expected);
-    if (proof instanceof Refusal) return proof;
+    if (proof instanceof Rejected) return proof;
     // RFC 9449 §7.1: the proof is valid, but the token belongs to another key.
-    if (proof.thumbprint !== thumbprint) return refuse('proof_key_mismatch');
+    if (proof.thumbprint !== thumbprint) return rejectFor('proof_key_mismatch');
     const issuedAtMs = nonces ? ((await nonces.issuedAtMs(proof.claims.nonce)) ?? Number.NaN) : proof.claims.iat * 1000;
-    const late = await refuseTime(proof, issuedAtMs);
+    const late = await rejectTime(proof, issuedAtMs);
     if (late) return late;
     // Hashed together, so that clients with equal `jti` values do not collide.
     const key = await sha256(`${proof.thumbprint}.${proof.claims.jti}`);
@@ -61,7 +61,7 @@ export function createProofVerifier(options: ProofVerifierOptions) {
     const use = async () => {
       // Again, because the clock may have been set or the process paused. Nothing is awaited until the proof is marked.
       const ageMs = now() - issuedAtMs;
-      if (!isInWindow(ageMs)) return refuseTime(proof, issuedAtMs);
+      if (!isInWindow(ageMs)) return rejectTime(proof, issuedAtMs);
       const lifetimeMs = Math.ceil(windowMs + clockDifferenceMs - ageMs);
       return useOnce(request, presented, replayStore, () => mark(key, lifetimeMs, Math.floor(issuedAtMs)));
     };
@@ -69,29 +69,29 @@ export function createProofVerifier(options: ProofVerifierOptions) {
   }
 
   /** A store of the application may return anything. */
-  async function mark(key: string, lifetimeMs: number, issuedAtMs: number): Promise<Refusal | undefined> {
+  async function mark(key: string, lifetimeMs: number, issuedAtMs: number): Promise<Rejected | undefined> {
     const limited = new Limited();
     try {
       const isFirst = await withinLimit(limited, replayStore.markUsed(key, lifetimeMs, issuedAtMs, limited));
       if (typeof isFirst !== 'boolean') throw new TypeError('markUsed must return a boolean');
       watch();
-      return isFirst ? undefined : refuse('proof_replayed');
+      return isFirst ? undefined : rejectFor('proof_replayed');
     } catch (fault) {
       watch(fault);
-      return refuse('replay_unknown');
+      return rejectFor('replay_unknown');
     }
   }
 
   const isInWindow = (ageMs: number) => ageMs <= windowMs && ageMs >= -maxAheadMs;
 
   /** The clock of the client is where `iat` was when its proof was made. */
-  async function refuseTime({ claims }: GoodProof, issuedAtMs: number): Promise<Refusal | undefined> {
+  async function rejectTime({ claims }: GoodProof, issuedAtMs: number): Promise<Rejected | undefined> {
     const ageMs = now() - issuedAtMs;
     const ofClient = claims.iat + ageMs / 1000;
-    if (isInWindow(ageMs)) return isCurrent(claims, windowSeconds, ofClient) ? undefined : refuse('proof_time');
-    if (!nonces) return refuse('proof_time');
+    if (isInWindow(ageMs)) return isCurrent(claims, windowSeconds, ofClient) ? undefined : rejectFor('proof_time');
+    if (!nonces) return rejectFor('proof_time');
     const reason = claims.nonce === undefined ? 'proof_nonce_missing' : 'proof_nonce_stale';
-    return new Refusal(reason, 1, await nonces.issue());
+    return new Rejected(reason, 1, await nonces.issue());
   }
 
   /**
@@ -101,6 +101,6 @@ export function createProofVerifier(options: ProofVerifierOptions) {
    * @param presented with a token that is already verified; of the URL, only the path is used
    * @param thumbprint of the key that the token is bound to: its `cnf.jkt` (RFC 9449 §6.1)
    */
-  return (request: object, presented: Presentation, thumbprint: string): Promise<Refusal | VerifiedProof> =>
+  return (request: object, presented: Presentation, thumbprint: string): Promise<Rejected | VerifiedProof> =>
     shareAccepted(proofs, presented, () => verify(request, presented, thumbprint));
 }

@@ -85,7 +85,7 @@ function readFlags(args: readonly string[]) {
 /** Responds to a request, and prints a line for each token. */
 async function respondTo(issuer: DevelopmentIssuer, incoming: IncomingMessage): Promise<Response> {
   const { method = '', url = '', headers } = incoming;
-  // Request refuses these methods, and no endpoint has another.
+  // Request rejects these methods, and no endpoint has another.
   if (!['GET', 'HEAD', 'POST', 'OPTIONS', 'PUT', 'PATCH', 'DELETE'].includes(method))
     return json(405, { error: 'invalid_request' });
   const request = new Request(new URL(url, issuer.options.issuer).href, {

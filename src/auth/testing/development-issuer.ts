@@ -13,7 +13,7 @@ export interface DevelopmentIssuer {
    */
   readonly fetch: (request: Request) => Promise<Response>;
   /** Returns the 421 for a request whose Host is neither a loopback host nor allowed, for a page that shows secrets. */
-  readonly refuseHost: (request: Request) => Response | undefined;
+  readonly rejectHost: (request: Request) => Response | undefined;
   /** The clients with their secrets, at the time that they are read. */
   readonly clients: readonly Client[];
   /** The paths below the issuer. RFC 8414 §3.1 puts an issuer's path after that of its metadata. */
@@ -73,12 +73,12 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
     dpop_signing_alg_values_supported: defaultProofAlgorithms,
   });
-  const refuseHost = (request: Request) => (isAllowedHost(request, hosts) ? undefined : json(421, misdirected));
+  const rejectHost = (request: Request) => (isAllowedHost(request, hosts) ? undefined : json(421, misdirected));
 
   return {
     endpoints,
     secrets,
-    refuseHost,
+    rejectHost,
     options: { issuer, audience, keys: { keys } },
     get clients() {
       return clients();
@@ -97,7 +97,7 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
   function respond(request: Request): Response | Promise<Response> {
     const [, path = ''] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(request.url) ?? [];
     if (path.endsWith(endpoints.token))
-      return request.method === 'POST' ? (refuseHost(request) ?? respondToken(request)) : wrongMethod('POST');
+      return request.method === 'POST' ? (rejectHost(request) ?? respondToken(request)) : wrongMethod('POST');
     if (path.endsWith(endpoints.authorization)) return json(400, unsupported);
     const document = path.endsWith(endpoints.keySet)
       ? { keys }

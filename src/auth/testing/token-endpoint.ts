@@ -1,7 +1,7 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { checkProof } from '../proof/check-proof.ts';
 import { defaultProofAlgorithms } from '../proof/proof-key.ts';
-import { Refusal, refusals } from '../refusals.ts';
+import { Rejected, rejections } from '../rejections.ts';
 import { lifetimeSeconds, nowSeconds, type Signer } from './signer.ts';
 import { GrantError, readTokenRequest, type TokenRequest } from './token-request.ts';
 
@@ -101,7 +101,7 @@ async function readKeyOfClient(request: Request, url: string): Promise<string | 
     maxAgeSeconds: 60,
   };
   const proof = await checkProof(text, expected);
-  if (proof instanceof Refusal) throw new GrantError('invalid_dpop_proof', refusals[proof.reason].description);
+  if (proof instanceof Rejected) throw new GrantError('invalid_dpop_proof', rejections[proof.reason].description);
   return proof.thumbprint;
 }
 

@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../refusals.ts';
+import { type Rejected, rejectFor } from '../rejections.ts';
 import type { Claims, ClaimsSchema } from '../types.ts';
 import { createFaultWarning, ifPossible } from '../values/faults.ts';
 import { deepFreeze, isJsonObject } from '../values/json.ts';
@@ -18,29 +18,29 @@ export function isStandardSchema(value: unknown): value is ClaimsSchema {
  * claims merged with the output, frozen, or why they are rejected. A schema that throws, returns a promise or no object
  * cannot check this token. It is rejected, with one warning, because a client may have chosen the value of a claim.
  */
-export function createClaimsReader(schema: ClaimsSchema | undefined): (token: VerifiedToken) => Claims | Refusal {
+export function createClaimsReader(schema: ClaimsSchema | undefined): (token: VerifiedToken) => Claims | Rejected {
   if (schema === undefined) return ({ claims }) => claims;
   const { '~standard': standard } = schema;
-  const known = new WeakMap<VerifiedToken, Claims | Refusal>();
+  const known = new WeakMap<VerifiedToken, Claims | Rejected>();
   const report = createFaultWarning('check claims', 'the schema', 'Tokens are rejected');
 
-  function warn(problem: string): Refusal {
+  function warn(problem: string): Rejected {
     report(problem);
-    return refuse('claims_unexpected');
+    return rejectFor('claims_unexpected');
   }
 
-  function apply({ claims }: VerifiedToken): Claims | Refusal {
+  function apply({ claims }: VerifiedToken): Claims | Rejected {
     // Some libraries write defaults into what they get. Claims that are nested too deeply cannot be copied: clients can
     // choose some, such as `authorization_details` (RFC 9396).
     const copy = ifPossible(() => structuredClone(claims));
-    if (copy === undefined) return refuse('claims_unexpected');
+    if (copy === undefined) return rejectFor('claims_unexpected');
     try {
       const result = standard.validate(copy);
       if (isThenable(result)) {
         ignoreRejection(result);
         return warn('returned a promise, but it must be synchronous');
       }
-      if (result.issues) return refuse('claims_unexpected');
+      if (result.issues) return rejectFor('claims_unexpected');
       if (!isJsonObject(result.value)) return warn('returned an output that is not an object');
       return deepFreeze({ ...claims, ...result.value });
     } catch {

@@ -1,5 +1,5 @@
 import { isIssuedBy } from '../keys/tenants.ts';
-import { type Refusal, refuse } from '../refusals.ts';
+import { type Rejected, rejectFor } from '../rejections.ts';
 import type { CheckedOptions, Claims } from '../types.ts';
 import { deepFreeze, isJsonObject, type Members, removePrototypes, withoutNulls } from '../values/json.ts';
 import { otherKindClaim } from './kinds.ts';
@@ -20,9 +20,9 @@ export function readClaims(
   given: Members | undefined,
   rules: ClaimRules | undefined,
   nowSeconds: number,
-): Claims | Refusal {
-  if (!given) return refuse('claims_malformed');
-  if (!rules) return refuse('issuer_mismatch');
+): Claims | Rejected {
+  if (!given) return rejectFor('claims_malformed');
+  if (!rules) return rejectFor('issuer_mismatch');
   const claims = withoutNulls(removePrototypes(given));
   return checkClaims(claims, rules, nowSeconds) ?? deepFreeze(claims as Claims);
 }
@@ -31,15 +31,15 @@ export function readClaims(
  * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims, kind,
  * types and time, in this order. Does NOT check scopes, revocation, that a `jti` is new, or that there is a `sub`.
  */
-function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Refusal | undefined {
+function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Rejected | undefined {
   const { issuer, audience, audienceClaim, requiredClaims } = rules;
-  if (!isIssuedBy(issuer, claims)) return refuse('issuer_mismatch');
+  if (!isIssuedBy(issuer, claims)) return rejectFor('issuer_mismatch');
   const named = ownClaim(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
-  if (!audiencesOf(named).some((name) => audience.includes(name))) return refuse('audience_mismatch');
+  if (!audiencesOf(named).some((name) => audience.includes(name))) return rejectFor('audience_mismatch');
   for (const name in requiredClaims)
-    if (!isMet(claims, name, requiredClaims[name] ?? [])) return refuse('required_claim_mismatch');
-  if (otherKindClaim(claims, requiredClaims) !== undefined) return refuse('type_unsupported');
-  if (findMalformed(claims).length > 0) return refuse('claims_malformed');
+    if (!isMet(claims, name, requiredClaims[name] ?? [])) return rejectFor('required_claim_mismatch');
+  if (otherKindClaim(claims, requiredClaims) !== undefined) return rejectFor('type_unsupported');
+  if (findMalformed(claims).length > 0) return rejectFor('claims_malformed');
   return checkTime(claims, rules, nowSeconds);
 }
 
@@ -70,13 +70,13 @@ export function checkTime(
   { exp, nbf, iat }: Members,
   { clockToleranceSeconds, maxTokenAgeSeconds }: TimeRules,
   nowSeconds: number,
-): Refusal | undefined {
-  if (Number(exp) <= nowSeconds - clockToleranceSeconds) return refuse('token_expired');
-  if (nbf !== undefined && Number(nbf) > nowSeconds + clockToleranceSeconds) return refuse('token_not_yet_valid');
+): Rejected | undefined {
+  if (Number(exp) <= nowSeconds - clockToleranceSeconds) return rejectFor('token_expired');
+  if (nbf !== undefined && Number(nbf) > nowSeconds + clockToleranceSeconds) return rejectFor('token_not_yet_valid');
   if (maxTokenAgeSeconds === undefined) return undefined;
   // Not only the past: a time in milliseconds would never be too old.
   const isRecent = Math.abs(nowSeconds - Number(iat)) <= maxTokenAgeSeconds + clockToleranceSeconds;
-  return isRecent ? undefined : refuse('token_too_old');
+  return isRecent ? undefined : rejectFor('token_too_old');
 }
 
 /** Returns a claim of the token, never an inherited property such as `constructor`. */

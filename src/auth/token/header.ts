@@ -1,6 +1,6 @@
 import { base64url } from 'jose';
 import { algorithmOf } from '../keys/algorithms.ts';
-import { type Refusal, refuse } from '../refusals.ts';
+import { type Rejected, rejectFor } from '../rejections.ts';
 import type { Algorithm, TokenType } from '../types.ts';
 import { isCanonicalBase64Url } from '../values/base64url.ts';
 import { parseJsonObject } from '../values/json.ts';
@@ -33,25 +33,25 @@ export function createHeaderReader(accepted: readonly Algorithm[], tokenType: To
   // An issuer's tokens mostly have the same header.
   let last: { readonly text: string; readonly header: TokenHeader } | undefined;
 
-  return (token: string): TokenHeader | Refusal => {
-    if (token.length > maxTokenLength) return refuse('token_oversized');
+  return (token: string): TokenHeader | Rejected => {
+    if (token.length > maxTokenLength) return rejectFor('token_oversized');
     const parts = token.split('.', 6);
     // Some opaque tokens contain a dot. A truncated JWT begins with `eyJ`, which is `{"` in base64url.
-    if (parts.length < 3 && !token.startsWith('eyJ')) return refuse('token_opaque');
+    if (parts.length < 3 && !token.startsWith('eyJ')) return rejectFor('token_opaque');
     // Two tokens joined by a comma have five parts too.
-    if (parts.length === 5 && /^[\w.-]+$/.test(token)) return refuse('token_encrypted');
-    if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return refuse('token_malformed');
+    if (parts.length === 5 && /^[\w.-]+$/.test(token)) return rejectFor('token_encrypted');
+    if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return rejectFor('token_malformed');
 
     const [text = ''] = parts;
     if (text === last?.text) return last.header;
     const header = parseJsonObject(base64url.decode(text));
-    if (!header) return refuse('token_malformed');
+    if (!header) return rejectFor('token_malformed');
     const { alg, crit, kid, typ } = header;
     const algorithm = algorithmOf(alg);
-    if (algorithm === undefined || !accepted.includes(algorithm)) return refuse('algorithm_unsupported');
-    if (crit !== undefined) return refuse('critical_header');
-    if (!allowsType(tokenType, typ)) return refuse('type_unsupported');
-    if (typeof kid !== 'string' || kid === '') return refuse('key_id_missing');
+    if (algorithm === undefined || !accepted.includes(algorithm)) return rejectFor('algorithm_unsupported');
+    if (crit !== undefined) return rejectFor('critical_header');
+    if (!allowsType(tokenType, typ)) return rejectFor('type_unsupported');
+    if (typeof kid !== 'string' || kid === '') return rejectFor('key_id_missing');
     last = { text, header: { algorithm, kid } };
     return last.header;
   };

@@ -1,5 +1,5 @@
 import { base64url } from 'jose';
-import { Refusal, refuse } from '../refusals.ts';
+import { Rejected, rejectFor } from '../rejections.ts';
 import type { Claims, GuardOptions } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { createFaultWarning, ifPossible, nameOfFault } from '../values/faults.ts';
@@ -16,7 +16,7 @@ interface IntrospectionParts extends Pick<TimeAndRandom, 'now'>, Pick<GuardOptio
   readonly withinLimit: WithinLimit;
 }
 
-type Introspected = { readonly claims: Claims } | Refusal;
+type Introspected = { readonly claims: Claims } | Rejected;
 
 /**
  * Returns a function that asks the application about a token, and checks the response as the claims of a JWT are (RFC
@@ -28,7 +28,7 @@ export function createIntrospection({
   introspect = introspected?.rules.introspect,
   withinLimit,
   now,
-}: IntrospectionParts): ((token: string) => Promise<Introspected> | Refusal | undefined) | undefined {
+}: IntrospectionParts): ((token: string) => Promise<Introspected> | Rejected | undefined) | undefined {
   if (!introspect) return undefined;
   const warn = createFaultWarning('introspect tokens', 'the function introspect', 'Requests get a 503');
   const ask = async (token: string): Promise<Introspected> => {
@@ -36,21 +36,21 @@ export function createIntrospection({
     const response = await responseOf(() => withinLimit(limited, introspect(token, limited)), warn);
     if (!isJsonObject(response)) {
       warn('returned no object that JSON can carry');
-      return refuse('introspection_unavailable');
+      return rejectFor('introspection_unavailable');
     }
-    if (response.active !== true || lacksKey(response)) return refuse('token_inactive');
+    if (response.active !== true || lacksKey(response)) return rejectFor('token_inactive');
     const { iss = introspected?.rules.issuer } = response;
     const trust = introspected ?? (await of(iss));
-    if (trust instanceof Refusal) return trust;
+    if (trust instanceof Rejected) return trust;
     const claims = readClaims({ ...response, iss }, trust?.rules, now() / 1000);
-    if (claims instanceof Refusal) return claims;
+    if (claims instanceof Rejected) return claims;
     trust?.keep?.();
     return { claims };
   };
 
   return (token) => {
     if (token.length > maxTokenLength || isJwt(token)) return undefined;
-    if (!isTokenText(token)) return refuse('credentials_malformed');
+    if (!isTokenText(token)) return rejectFor('credentials_malformed');
     return isPlaceholder(token) ? undefined : ask(token);
   };
 }

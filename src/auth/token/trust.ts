@@ -1,6 +1,6 @@
 import type { KeySet } from '../keys/key-set.ts';
 import { createIssuerLookup } from '../keys/tenants.ts';
-import type { Refusal } from '../refusals.ts';
+import type { Rejected } from '../rejections.ts';
 import type { Algorithm, CheckedOptions } from '../types.ts';
 import type { ClaimRules } from './claims.ts';
 
@@ -26,7 +26,7 @@ export interface Trusts {
   /** The issuer of all tokens that are not JWTs: the only one, or that with a function `introspect` of its own. */
   readonly introspected: Trust | undefined;
   /** Returns what tokens with this `iss` are verified with, or why nothing. A template can fit it. */
-  of(issuer: unknown): Trust | Refusal | undefined | Promise<Trust | Refusal>;
+  of(issuer: unknown): Trust | Rejected | undefined | Promise<Trust | Rejected>;
 }
 
 /** The issuers that a guard knows in advance. */

@@ -2,7 +2,7 @@ import { compactVerify, errors, type VerifyOptions } from 'jose';
 import { algorithms, namesOf } from '../keys/algorithms.ts';
 import type { VerificationKey } from '../keys/key-set.ts';
 import { isKeyFor } from '../keys/tenants.ts';
-import { Refusal, refuse } from '../refusals.ts';
+import { Rejected, rejectFor } from '../rejections.ts';
 import type { Algorithm, CheckedOptions, Claims, GuardState } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { parseJsonObject } from '../values/json.ts';
@@ -24,7 +24,7 @@ export interface VerifiedToken {
   readonly claims: Claims;
 }
 
-export type Verification = VerifiedToken | Refusal;
+export type Verification = VerifiedToken | Rejected;
 
 export type Verifier = ReturnType<typeof createVerifier>;
 
@@ -72,28 +72,28 @@ export function createVerifier(options: VerifierOptions) {
     const { kid, algorithm } = header;
     const { keys, rules } = trust;
     const found = await (tried ? keys.findOthers(kid, tried) : keys.find(kid));
-    if (found instanceof Refusal) return found;
-    let refusal = refuse(tried ? 'signature_invalid' : 'key_unknown');
+    if (found instanceof Rejected) return found;
+    let rejection = rejectFor(tried ? 'signature_invalid' : 'key_unknown');
     for (const key of found) {
       if (key.algorithm !== algorithm) continue;
       const verified = await compactVerify(token, key.cryptoKey, verifyOptions[algorithm]).catch(ignoreBadSignature);
       if (!verified) {
-        refusal = refuse('signature_invalid');
+        rejection = rejectFor('signature_invalid');
         continue;
       }
       const claims = readClaims(parseJsonObject(verified.payload), rules, nowSeconds());
-      if (claims instanceof Refusal) return claims;
+      if (claims instanceof Rejected) return claims;
       if (!isKeyFor(claims, rules.issuer, key.issuer)) continue;
       const entry: CachedToken = { claims, key, keys };
       // It may have left the key set while its signature was verified. Only now is it known that the issuer is named by
       // a token of its own.
       keys.use(key);
-      if (!key.isCurrent) return refuse('key_unknown');
+      if (!key.isCurrent) return rejectFor('key_unknown');
       cache?.set(token, entry);
       return entry;
     }
     // A key that is held may have been replaced under its name.
-    return refusal.reason === 'signature_invalid' && !tried ? verifyByKeyId(token, header, trust, found) : refusal;
+    return rejection.reason === 'signature_invalid' && !tried ? verifyByKeyId(token, header, trust, found) : rejection;
   }
 
   return {
@@ -108,12 +108,12 @@ export function createVerifier(options: VerifierOptions) {
         return timeOf(cached) ?? cached;
       }
       const header = readHeader(token);
-      if (header instanceof Refusal) return introspection?.(token) ?? header;
+      if (header instanceof Rejected) return introspection?.(token) ?? header;
       // With several issuers, `iss` selects one before the signature is verified. It is checked again with the claims.
-      return whenSettled(sole ?? trusts.of(readUnverifiedIssuer(token)), (trust = refuse('issuer_mismatch')) => {
-        if (trust instanceof Refusal) return trust;
+      return whenSettled(sole ?? trusts.of(readUnverifiedIssuer(token)), (trust = rejectFor('issuer_mismatch')) => {
+        if (trust instanceof Rejected) return trust;
         // The header was compared with the algorithms of all issuers.
-        if (!trust.rules.algorithms.includes(header.algorithm)) return refuse('algorithm_unsupported');
+        if (!trust.rules.algorithms.includes(header.algorithm)) return rejectFor('algorithm_unsupported');
         return verifyByKeyId(token, header, trust);
       });
     },

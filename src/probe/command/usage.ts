@@ -4,7 +4,7 @@ import { limits } from '../run/choice.ts';
 
 export const usage = `Usage: protected-api-probe <url>... [flag]...
 
-Tests an API from outside, with requests that it must refuse and some that it
+Tests an API from outside, with requests that it must reject and some that it
 must accept. Each URL must require a token. What is tried depends on what you
 give: only the URL, also a good token on standard input, or a port for an
 issuer.
@@ -28,7 +28,7 @@ issuer.
                          keys are too old; up to an hour
   --client-id <id>       gets a token with the client's secret in CLIENT_SECRET
   --issuer <url>         the only issuer that gets this secret
-  --token <kind>=<file>  a token that the API must refuse, and why: expired,
+  --token <kind>=<file>  a token that the API must reject, and why: expired,
                          audience, scope or id
 
   --depth <name>         quick, standard or full: at most ${limits.quick} requests to each

@@ -37,7 +37,7 @@ export interface Base {
   readonly publicKey: Members | undefined;
   /** A token from outside, if the issuer is not ours. */
   readonly token: string | undefined;
-  /** Tokens from outside that must be refused, by what is wrong with them. */
+  /** Tokens from outside that must be rejected, by what is wrong with them. */
   readonly given?: Readonly<Record<string, string | undefined>> | undefined;
   /** Where an attacker would publish keys. */
   readonly elsewhere: string;

@@ -1,10 +1,10 @@
 import type { Attempt } from '../row/row.ts';
-import { finding, refused, refuses, requests, response, unlikeTheTarget } from '../row/topic.ts';
+import { finding, rejected, rejects, requests, response, unlikeTheTarget } from '../row/topic.ts';
 
 // Requests without a token that mislead a guard, or what stands before it.
 
 type Header = readonly [name: string, value: string];
-const each = (...headers: readonly Header[]) => refused(...headers.map((header): Attempt => ({ headers: [header] })));
+const each = (...headers: readonly Header[]) => rejected(...headers.map((header): Attempt => ({ headers: [header] })));
 const named = (value: string, ...names: readonly string[]) => names.map((name): Header => [name, value]);
 /** Headers that name a URL or a method beside those of the request. */
 const ofUrls = ['X-Original-URL', 'X-Original-URI', 'X-Rewrite-URL', 'X-Forwarded-Uri', 'X-Forwarded-Path'].concat(
@@ -74,7 +74,7 @@ export const anonymousRows = requests(
     },
     'trusted-headers': {
       sent: 'all headers in which gateways name a user or a certificate (CWE-290)',
-      ...refused({
+      ...rejected({
         headers: [
           ...named(
             'admin',
@@ -93,11 +93,11 @@ export const anonymousRows = requests(
     },
     'private-headers': {
       sent: 'all headers by which services of one network often know each other, such as X-Internal: 1 (CWE-290)',
-      ...refused({ headers: named('1', ...ofServices) }, { headers: named('true', ...ofServices) }),
+      ...rejected({ headers: named('1', ...ofServices) }, { headers: named('true', ...ofServices) }),
     },
     'trusted-addresses': {
       sent: 'all headers in which proxies name the client, with the address of this machine (CWE-290)',
-      ...refused({
+      ...rejected({
         headers: [
           ...named('127.0.0.1', 'X-Forwarded-For', 'X-Real-IP', 'X-Client-IP', 'True-Client-IP', 'CF-Connecting-IP'),
           ['Forwarded', 'for=127.0.0.1;host=localhost'],
@@ -129,34 +129,34 @@ export const anonymousRows = requests(
     },
     'same-site': {
       sent: 'the headers of a page of the API itself: Origin, Referer, Sec-Fetch-Site, X-Requested-With (CWE-293)',
-      ...finding('a refusal (4xx)', 1, (trial) => {
+      ...finding('a rejection (4xx)', 1, (trial) => {
         const { origin } = new URL(trial.url);
         const own = [...named(origin, 'Origin'), ...named(`${origin}/`, 'Referer')];
         const page = [...named('same-origin', 'Sec-Fetch-Site'), ...named('XMLHttpRequest', 'X-Requested-With')];
-        return refuses(trial, { headers: [...own, ...page] });
+        return rejects(trial, { headers: [...own, ...page] });
       }),
     },
     stream: { sent: 'a request for a stream of events', ...each(['Accept', 'text/event-stream']) },
     mcp: {
       sent: 'messages of MCP clients without a token: initialize, tools/list, both at once',
-      ...refused(call('initialize'), call('tools/list'), call('ping', 'tools/list')),
+      ...rejected(call('initialize'), call('tools/list'), call('ping', 'tools/list')),
       ...inMcp,
     },
     'mcp-session': {
       sent: 'the ID of a session that a good token began, without a token',
-      ...finding('a refusal (4xx)', 2, async (trial) => {
+      ...finding('a rejection (4xx)', 2, async (trial) => {
         const begun = await trial.send({ token: {}, ...call('initialize') });
         const session = begun.headers.get('mcp-session-id');
         if (!session) return { verdict: 'skipped', got: 'The server names no session' };
         const { headers = [], ...others } = call('tools/list');
-        return refuses(trial, { ...others, headers: [...headers, ['Mcp-Session-Id', session]] });
+        return rejects(trial, { ...others, headers: [...headers, ['Mcp-Session-Id', session]] });
       }),
       ...inMcp,
       needs: 'token',
     },
     preflight: {
       sent: 'the headers of a preflight with the method of the target',
-      ...refused({
+      ...rejected({
         headers: [
           ['Origin', 'https://spa.invalid'],
           ['Access-Control-Request-Method', 'GET'],
@@ -167,7 +167,7 @@ export const anonymousRows = requests(
     conditional: {
       sent: 'conditions that a stored response may meet',
       ...response(
-        'a refusal, and not 304',
+        'a rejection, and not 304',
         [...named('*', 'If-None-Match'), ...named('Fri, 31 Dec 2049 23:59:59 GMT', 'If-Modified-Since')].map(
           (header): Attempt => ({ headers: [header] }),
         ),
@@ -177,11 +177,11 @@ export const anonymousRows = requests(
     },
     upgrade: {
       sent: 'an upgrade to WebSocket',
-      ...finding('a refusal (4xx)', 2, async (trial) => {
+      ...finding('a rejection (4xx)', 2, async (trial) => {
         const { status, outcome, words } = await trial.send(upgrade);
         // A server that takes no upgrades may end the connection, or leave it without a response, as Next.js does.
-        const isRefused = status === 0 ? (await trial.send({})).status > 0 : outcome === 'refused';
-        return { verdict: isRefused ? 'passed' : outcome === 'served' ? 'failed' : 'inconclusive', got: words };
+        const isRejected = status === 0 ? (await trial.send({})).status > 0 : outcome === 'rejected';
+        return { verdict: isRejected ? 'passed' : outcome === 'served' ? 'failed' : 'inconclusive', got: words };
       }),
       rule: 'RFC 6455 §4.2.2',
       remedy: 'Guard the upgrade, too: most middleware sees requests only',

@@ -1,6 +1,6 @@
 import { base64url, bytesOf, forge, strangersKey, withSignature } from '../forge/forge.ts';
 import { type Answer, type Attempt, controlSubject } from '../row/row.ts';
-import { finding, refuses, requests, response } from '../row/topic.ts';
+import { finding, rejects, requests, response } from '../row/topic.ts';
 import { nowSeconds } from '../values/time.ts';
 import { garbage, none } from './challenges.ts';
 
@@ -8,12 +8,12 @@ import { garbage, none } from './challenges.ts';
 
 /** A good token, and then something else with or without it. */
 const after = (...next: readonly ((token: string) => Attempt)[]) =>
-  finding('a refusal of the second', 1 + next.length, async (trial) => {
+  finding('a rejection of the second', 1 + next.length, async (trial) => {
     const token = forge(trial.base);
     const { outcome, words } = await trial.send({ token: () => token });
     return outcome === 'unclear'
       ? { verdict: 'inconclusive', got: words }
-      : refuses(trial, ...next.map((attempt) => attempt(token)));
+      : rejects(trial, ...next.map((attempt) => attempt(token)));
   });
 /** The same header and signature, and more claims. */
 const withClaims = (token: string) => {
@@ -23,16 +23,16 @@ const withClaims = (token: string) => {
 /** How long after its exp a token may be accepted: the allowances for clock skew that servers have. */
 const leeways = [0, 5, 10, 30, 60];
 const waitSeconds = 3;
-const knowsSubjects = 'The API knows its subjects, and refuses others';
+const knowsSubjects = 'The API knows its subjects, and rejects others';
 /** Whether responses may be stored (RFC 9111 §3, §4.2.1). */
 const isStorable = (headers: Headers) => {
   const control = headers.get('cache-control') ?? '';
   if (/no-store|no-cache|private/.test(control)) return false;
   return /public|(?:s-maxage|max-age)="?0*[1-9]/.test(control) || Date.parse(headers.get('expires') ?? '') > Date.now();
 };
-/** Decides about refusals of requests without a token and with a bad one. */
-const ofRefusals = (expected: string, fault: (answer: Answer) => string | undefined) =>
-  response(expected, [none, garbage], (answer) => (answer.outcome === 'refused' ? fault(answer) : undefined));
+/** Decides about rejections of requests without a token and with a bad one. */
+const ofRejections = (expected: string, fault: (answer: Answer) => string | undefined) =>
+  response(expected, [none, garbage], (answer) => (answer.outcome === 'rejected' ? fault(answer) : undefined));
 
 export const cacheRows = requests(
   'cache',
@@ -59,7 +59,7 @@ export const cacheRows = requests(
         const claims = { sub: `probe-${nowSeconds()}-c`, jti: crypto.randomUUID() };
         const forged = await trial.send({ token: ({ header }) => ({ claims, key: strangersKey(header.alg) }) });
         const { outcome, words } = await trial.send({ token: { claims } });
-        if (forged.outcome !== 'refused' || outcome === 'unclear')
+        if (forged.outcome !== 'rejected' || outcome === 'unclear')
           return { verdict: 'inconclusive', got: `${forged.words}, then ${words}` };
         if (outcome === 'served') return { verdict: 'passed', got: words };
         const other = await trial.send({ token: { claims: { sub: `probe-${nowSeconds()}-d` } } });
@@ -80,7 +80,7 @@ export const cacheRows = requests(
         const before = await trial.send({ token: { claims: { sub: first } } });
         const { text, words, outcome } = await trial.send({ token: { claims: { sub: second } } });
         if (before.outcome === 'unclear' || outcome === 'unclear') return { verdict: 'inconclusive', got: words };
-        if (before.outcome === 'refused') return { verdict: 'skipped', got: knowsSubjects };
+        if (before.outcome === 'rejected') return { verdict: 'skipped', got: knowsSubjects };
         // An API may list those who called it.
         const isOther = (text.includes(first) || text.includes(controlSubject)) && !text.includes(second);
         return isOther
@@ -91,7 +91,7 @@ export const cacheRows = requests(
     },
     expired: {
       sent: 'a good token, and the same again once it has expired',
-      ...finding('a refusal of the second', 2 * leeways.length, async (trial) => {
+      ...finding('a rejection of the second', 2 * leeways.length, async (trial) => {
         for (const leeway of leeways) {
           const { outcome, words } = await trial.send({
             token: () => ({ claims: { exp: nowSeconds() - leeway - 1 } }),
@@ -101,7 +101,7 @@ export const cacheRows = requests(
           const token = forge(trial.base, { claims: { exp: nowSeconds() - leeway + 2 } });
           if ((await trial.send({ token: () => token })).outcome !== 'served') continue;
           await trial.wait(waitSeconds * 1000);
-          return refuses(trial, { token: () => token });
+          return rejects(trial, { token: () => token });
         }
         return { verdict: 'skipped', got: 'The API accepts tokens that expired a minute ago' };
       }),
@@ -113,7 +113,7 @@ export const cacheRows = requests(
     },
     condition: {
       sent: 'the conditions that a stored good response meets, without a token',
-      ...finding('a refusal, and not 304', 1, async ({ good, send }) => {
+      ...finding('a rejection, and not 304', 1, async ({ good, send }) => {
         const conditions = [['If-None-Match', 'etag'] as const, ['If-Modified-Since', 'last-modified'] as const];
         const headers = conditions.flatMap(([name, from]) => {
           const value = good?.headers.get(from);
@@ -129,7 +129,7 @@ export const cacheRows = requests(
     },
     refusal: {
       sent: 'no token, and text that is not a token',
-      ...ofRefusals('a refusal that no cache may keep', ({ headers }) =>
+      ...ofRejections('a rejection that no cache may keep', ({ headers }) =>
         isStorable(headers)
           ? `Cache-Control: ${headers.get('cache-control')}, Expires: ${headers.get('expires')}`
           : undefined,
@@ -137,7 +137,7 @@ export const cacheRows = requests(
       needs: 'nothing',
       level: 'should',
       rule: 'RFC 9111 §3; RFC 6750 §5.3',
-      remedy: 'Send Cache-Control: no-store with a refusal',
+      remedy: 'Send Cache-Control: no-store with a rejection',
     },
     header: {
       sent: 'a good token',

@@ -3,7 +3,7 @@ import type { Answer, Attempt, Trial } from '../row/row.ts';
 import { type Fault, isScoped, requests, response } from '../row/topic.ts';
 import { printable } from '../values/text.ts';
 
-// What the challenge of a refusal says (RFC 6750 §3, RFC 9110 §11.6.1).
+// What the challenge of a rejection says (RFC 6750 §3, RFC 9110 §11.6.1).
 
 /** What several rows send is sent once. */
 export const none: Attempt = {};
@@ -80,7 +80,7 @@ export const challengeRows = requests(
     'invalid-request': {
       sent: 'a malformed header',
       ...response('400 or 401, with invalid_request', malformed, (answer) =>
-        answer.outcome === 'refused' && ![400, 401].includes(answer.status) ? said(answer) : undefined,
+        answer.outcome === 'rejected' && ![400, 401].includes(answer.status) ? said(answer) : undefined,
       ),
       level: 'should',
       rule: 'RFC 6750 §3.1',

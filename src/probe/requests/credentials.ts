@@ -1,6 +1,6 @@
 import { forge, strangersKey } from '../forge/forge.ts';
 import type { Attempt } from '../row/row.ts';
-import { accepted, finding, isBearer, refused, refuses, requests } from '../row/topic.ts';
+import { accepted, finding, isBearer, rejected, rejects, requests } from '../row/topic.ts';
 
 // Where a token is, and how the header spells it.
 
@@ -9,7 +9,7 @@ const header = (name: string, value: string): Attempt => ({ headers: [[name, val
 const authorization = (...values: readonly string[]): Attempt => ({
   headers: values.map((value) => ['Authorization', value]),
 });
-const each = (...values: readonly string[]) => refused(...values.map((value) => authorization(value)));
+const each = (...values: readonly string[]) => rejected(...values.map((value) => authorization(value)));
 export const credentials = [
   ...requests(
     'scheme',
@@ -63,7 +63,7 @@ export const credentials = [
       rule: 'RFC 6750 §2.1, §3.1',
       needs: 'token',
       level: 'should',
-      remedy: 'Let a library read the header, and refuse requests with two Authorization headers',
+      remedy: 'Let a library read the header, and reject requests with two Authorization headers',
       ownCode: 'Reject a header that is not one scheme and one token, and a second header',
       skip: isBearer,
     },
@@ -73,10 +73,10 @@ export const credentials = [
       twice: { sent: 'a good token twice', ...each('Bearer TOKEN TOKEN', 'Bearer TOKEN,TOKEN') },
       'second-token': {
         sent: 'a good token and one by another key, with a comma between them',
-        ...finding('a refusal (4xx)', 4, (trial) => {
+        ...finding('a rejection (4xx)', 4, (trial) => {
           const other = forge(trial.base, ({ header }) => ({ key: strangersKey(header.alg) }));
           const pairs = [`TOKEN,${other}`, `${other},TOKEN`, `TOKEN, Bearer ${other}`, `${other}, Bearer TOKEN`];
-          return refuses(trial, ...pairs.map((pair) => authorization(`Bearer ${pair}`)));
+          return rejects(trial, ...pairs.map((pair) => authorization(`Bearer ${pair}`)));
         }),
       },
       'scheme-twice': { sent: 'the scheme twice', ...each('Bearer Bearer TOKEN') },
@@ -87,12 +87,12 @@ export const credentials = [
       },
       'two-headers': {
         sent: 'two headers with a good token',
-        ...refused(authorization('Bearer TOKEN', 'Bearer TOKEN')),
+        ...rejected(authorization('Bearer TOKEN', 'Bearer TOKEN')),
         rule: 'RFC 9110 §5.3; RFC 6750 §2',
       },
       'two-headers-bad': {
         sent: 'two headers, one with a bad token',
-        ...refused(
+        ...rejected(
           authorization('Bearer TOKEN', 'Bearer e30.e30.e30'),
           authorization('Bearer e30.e30.e30', 'Bearer TOKEN'),
         ),
@@ -100,7 +100,7 @@ export const credentials = [
       },
       'two-headers-basic': {
         sent: 'two headers, one with Basic',
-        ...refused(authorization('Bearer TOKEN', 'Basic dTpw'), authorization('Basic dTpw', 'Bearer TOKEN')),
+        ...rejected(authorization('Bearer TOKEN', 'Basic dTpw'), authorization('Basic dTpw', 'Bearer TOKEN')),
         rule: 'RFC 9110 §5.3',
       },
     },
@@ -117,32 +117,32 @@ export const credentials = [
     {
       query: {
         sent: 'a good token in the query, as access_token',
-        ...refused({ query: 'access_token=TOKEN' }),
+        ...rejected({ query: 'access_token=TOKEN' }),
         profiles: { mcp: 'must', fapi2: 'must' },
       },
       'query-names': {
         sent: 'a good token in the query, by other names',
-        ...refused({ query: ['token', 'jwt', 'authorization', 'auth'].map((name) => `${name}=TOKEN`).join('&') }),
+        ...rejected({ query: ['token', 'jwt', 'authorization', 'auth'].map((name) => `${name}=TOKEN`).join('&') }),
       },
       cookie: {
         sent: 'a good token in cookies',
-        ...refused(
+        ...rejected(
           header('Cookie', ['access_token', 'token', 'jwt', 'session'].map((name) => `${name}=TOKEN`).join('; ')),
         ),
         rule: 'RFC 6750 §2',
       },
       session: {
         sent: 'the cookies that a good response sets, without a token',
-        ...finding('a refusal (4xx)', 1, async (trial) => {
+        ...finding('a rejection (4xx)', 1, async (trial) => {
           const cookies = trial.good?.headers.getSetCookie().map((cookie) => cookie.split(';')[0]) ?? [];
           if (cookies.length === 0) return { verdict: 'skipped', got: 'A good response sets no cookie' };
-          return refuses(trial, header('Cookie', cookies.join('; ')));
+          return rejects(trial, header('Cookie', cookies.join('; ')));
         }),
         rule: 'RFC 6750 §2',
       },
       'other-header': {
         sent: 'a good token in other headers',
-        ...refused(
+        ...rejected(
           {
             headers: ['X-Access-Token', 'X-Auth-Token', 'X-Forwarded-Access-Token', 'Token'].map((name) => [
               name,
@@ -157,7 +157,7 @@ export const credentials = [
       },
       body: {
         sent: 'a good token in the body of a form',
-        ...refused({ body: 'access_token=TOKEN' }),
+        ...rejected({ body: 'access_token=TOKEN' }),
         rule: 'RFC 6750 §2.2',
         profiles: { fapi2: 'must' },
         skip: ({ method }) => (/GET|HEAD/.test(method) ? 'A request of this method has no body' : undefined),

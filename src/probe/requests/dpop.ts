@@ -2,7 +2,7 @@ import { base64url, bytesOf, type Change, forge, keyNamed, withSignature } from 
 import { hashOf, otherSignature, proofFor, thumbprintOf } from '../forge/proof.ts';
 import { claims, headers } from '../row/changes.ts';
 import type { Attempt, Trial } from '../row/row.ts';
-import { accepted, finding, refused, refuses, requests, response } from '../row/topic.ts';
+import { accepted, finding, rejected, rejects, requests, response } from '../row/topic.ts';
 import { nowSeconds } from '../values/time.ts';
 
 // Proofs of possession (RFC 9449), where the challenge or the metadata of the target name DPoP.
@@ -15,16 +15,16 @@ const proven = (change: Change = {}, more: Attempt = {}): Attempt => ({
   proofs: [change],
   ...more,
 });
-const withProof = (...changes: readonly Change[]) => refused(...changes.map((change) => proven(change)));
+const withProof = (...changes: readonly Change[]) => rejected(...changes.map((change) => proven(change)));
 /** As above, for changes that are made when they are sent. */
 const later = (...makes: readonly ((trial: Trial) => Change)[]) =>
-  finding('a refusal (4xx)', makes.length, (trial) => refuses(trial, ...makes.map((make) => proven(make(trial)))));
+  finding('a rejection (4xx)', makes.length, (trial) => rejects(trial, ...makes.map((make) => proven(make(trial)))));
 const claim = (name: string, ...values: readonly unknown[]) => withProof(...claims(name, ...values));
 const proofHeader = (name: string, ...values: readonly unknown[]) => withProof(...headers(name, ...values));
 const ago = (seconds: number) => later(() => ({ claims: { iat: nowSeconds() - seconds } }));
 /** Sends a proof, and the same again as it is changed. */
 const again = (change: (proof: string) => string) =>
-  finding('a refusal of the second', 2, async (trial) => {
+  finding('a rejection of the second', 2, async (trial) => {
     const token = forge(trial.base, bound());
     const proof = proofFor(trial, token, {}, trial.nonce());
     const withIt = (text: string): Attempt => ({
@@ -34,7 +34,7 @@ const again = (change: (proof: string) => string) =>
       ],
     });
     const { outcome, words } = await trial.send(withIt(proof));
-    return outcome === 'served' ? refuses(trial, withIt(change(proof))) : { verdict: 'inconclusive', got: words };
+    return outcome === 'served' ? rejects(trial, withIt(change(proof))) : { verdict: 'inconclusive', got: words };
   });
 const once = {
   level: 'should',
@@ -56,28 +56,28 @@ export const dpopRows = requests(
   },
   {
     accepts: { sent: 'a bound token with its proof', ...accepted(proven()), rule: 'RFC 9449 §7.1' },
-    'no-proof': { sent: 'a bound token and no proof', ...refused(proven({}, { proofs: [] })), rule: 'RFC 9449 §7.1' },
+    'no-proof': { sent: 'a bound token and no proof', ...rejected(proven({}, { proofs: [] })), rule: 'RFC 9449 §7.1' },
     bearer: {
       sent: 'a bound token with the scheme Bearer',
-      ...refused(proven({}, { scheme: 'Bearer', proofs: [] })),
+      ...rejected(proven({}, { scheme: 'Bearer', proofs: [] })),
       rule: 'RFC 9449 §7.2',
     },
     'bearer-proof': {
       sent: 'a bound token with the scheme Bearer, and its proof',
-      ...refused(proven({}, { scheme: 'Bearer' })),
+      ...rejected(proven({}, { scheme: 'Bearer' })),
       rule: 'RFC 9449 §7.2',
     },
     unbound: {
       sent: 'a token that is bound to no key, with a proof',
-      ...refused(proven({}, { token: { claims: { cnf: undefined } } })),
+      ...rejected(proven({}, { token: { claims: { cnf: undefined } } })),
       rule: 'RFC 9449 §7.1',
     },
     'other-key': {
       sent: 'a token bound to another key',
-      ...refused(proven({}, { token: () => bound('other') })),
+      ...rejected(proven({}, { token: () => bound('other') })),
       rule: 'RFC 9449 §7.1',
     },
-    'two-proofs': { sent: 'two proofs', ...refused(proven({}, { proofs: [{}, {}] })) },
+    'two-proofs': { sent: 'two proofs', ...rejected(proven({}, { proofs: [{}, {}] })) },
     replay: {
       sent: 'a proof twice',
       ...again((proof) => proof),
@@ -121,8 +121,8 @@ export const dpopRows = requests(
     'other-path': { sent: 'a proof for another path', ...later(({ url }) => ({ claims: { htu: `${url}/other` } })) },
     'other-host': {
       sent: 'a proof for the Host that the request forwards',
-      ...finding('a refusal (4xx)', 1, (trial) =>
-        refuses(
+      ...finding('a rejection (4xx)', 1, (trial) =>
+        rejects(
           trial,
           proven(
             { claims: { htu: `https://evil.invalid${new URL(trial.url).pathname}` } },

@@ -3,7 +3,7 @@ import { claims, headers } from '../row/changes.ts';
 import type { Attempt } from '../row/row.ts';
 import { finding, requests } from '../row/topic.ts';
 
-// Requests that a server must refuse without falling over.
+// Requests that a server must reject without falling over.
 
 /**
  * Fails if a server error comes while a good token still works. A gateway responds with 502, 503 or 504. A server may
@@ -14,7 +14,7 @@ const noFault = (...attempts: readonly Attempt[]) =>
     for (const attempt of attempts) {
       const { status, words, outcome } = await trial.send(attempt);
       // A connection that is closed again and again is a row of its own.
-      if (outcome === 'refused' || (status > 0 && status < 500)) continue;
+      if (outcome === 'rejected' || (status > 0 && status < 500)) continue;
       const again = await trial.send(trial.good ? { token: {} } : {});
       const isUp = again.status > 0 && again.status < 500;
       if (isUp && status === 0 && String(attempt.headers).length > 8192) continue;
@@ -34,7 +34,7 @@ export const errorRows = requests(
     rule: 'RFC 6750 §3.1; RFC 9110 §15.6',
     needs: 'nothing',
     remedy: 'Map what the library throws to 401 in the error handler, or update the library',
-    ownCode: 'Catch what decoding and verification throw, and refuse the request',
+    ownCode: 'Catch what decoding and verification throw, and reject the request',
   },
   {
     garbage: { sent: 'texts that are not tokens', ...withToken('x', '..', 'a.b.c', '__proto__', '%00') },
@@ -46,7 +46,7 @@ export const errorRows = requests(
       sent: 'paths with a percent sign that encodes nothing',
       ...noFault(...['%', '%ff', '%00'].map((more): Attempt => ({ path: (it) => it + more }))),
       rule: 'RFC 3986 §2.1; RFC 9110 §15.6',
-      remedy: 'Refuse a path that cannot be decoded with 400',
+      remedy: 'Reject a path that cannot be decoded with 400',
     },
     json: {
       sent: 'a token whose parts are no JSON',

@@ -30,7 +30,7 @@ function whileIssuer(fails: string, mode: IssuerMode, kid?: string) {
     finding(expected, 4, async (trial) =>
       trial.server ? judge(await observedBy(trial, trial.server)) : { verdict: 'skipped', got: '' },
     );
-  const forged = judging('a refusal (4xx), or no keys (503)', ({ letIn, good, isFetched }) => {
+  const forged = judging('a rejection (4xx), or no keys (503)', ({ letIn, good, isFetched }) => {
     if (letIn) return { verdict: 'failed', got: letIn.words };
     return isFetched ? { verdict: 'passed', got: 'nothing was let in' } : notFetched(good);
   });

@@ -9,11 +9,11 @@ import { challenge, isSilent, judged } from './mcp.ts';
 // Where MCP clients look for the metadata, and which resource they let them name.
 
 const isMetadata = ({ status, text }: Answer) => status === 200 && typeof parseObject(text)?.resource === 'string';
-/** A client tries the next URL after a refusal, but not after an error or another document. */
+/** A client tries the next URL after a rejection, but not after an error or another document. */
 const form = (which: 0 | 1) =>
   finding('200 with the metadata as JSON, or 4xx', 1, async ({ url, read }) => {
     const answer = await read(metadataUrls(url).at(which) ?? metadataUrls(url)[0] ?? url);
-    return judged(answer, isMetadata(answer) || answer.outcome === 'refused', 'content-type');
+    return judged(answer, isMetadata(answer) || answer.outcome === 'rejected', 'content-type');
   });
 /** Decides about the `resource` of the metadata. */
 const resource = (expected: string, isRight: (resource: string, trial: Trial) => boolean) =>
@@ -76,7 +76,7 @@ export const mcpMetadataRows = requests(
     'resource-sdk': {
       sent: 'a request for the metadata',
       ...resource('a resource of the same origin, at the URL or above it', isAbove),
-      remedy: 'Name the URL that clients are given: clients of the TypeScript and Python SDK refuse another one',
+      remedy: 'Name the URL that clients are given: clients of the TypeScript and Python SDK reject another one',
     },
     'resource-vscode': {
       sent: 'a request for the metadata',

@@ -10,7 +10,7 @@ import { call } from './anonymous.ts';
 const rule = 'MCP, authorization';
 /** As long as a stream may go on after its token: clocks differ by seconds. */
 const [lifeSeconds, graceSeconds] = [3, 5];
-const verdicts = { served: 'failed', refused: 'passed', unclear: 'inconclusive' } as const;
+const verdicts = { served: 'failed', rejected: 'passed', unclear: 'inconclusive' } as const;
 
 /** Uses the session of one user with the token of another. */
 async function otherUser(trial: Trial): Promise<Finding> {
@@ -22,12 +22,12 @@ async function otherUser(trial: Trial): Promise<Finding> {
   const other = await trial.send({ ...inSession, token: { claims: { sub: 'probe-other', client_id: 'probe-other' } } });
   const own = await trial.send({ ...inSession, token: {} });
   await trial.send({ method: 'DELETE', headers: inSession.headers, token: {} });
-  // A server that ends a session at once refuses everybody.
+  // A server that ends a session at once rejects everybody.
   if (own.outcome !== 'served') return { verdict: 'inconclusive', got: `${own.words} for its own user` };
   return { verdict: verdicts[other.outcome], got: other.words };
 }
 
-/** Whether a client learns from the refusal what it must ask the user for. */
+/** Whether a client learns from the rejection what it must ask the user for. */
 function namesScope({ status, headers }: Answer, { base }: Trial): boolean {
   const { parameters = [] } =
     challengesIn(headers.get('www-authenticate'))?.find(({ scheme }) => /^(?:bearer|dpop)$/i.test(scheme)) ?? {};
@@ -50,7 +50,7 @@ async function untilExpiry(trial: Trial): Promise<Finding> {
   if (stream.isEnded === true) return { verdict: 'passed', got: 'a stream that ended' };
   const after = await trial.send({ token });
   const late = `a stream that was open ${graceSeconds} seconds after its token`;
-  return after.outcome === 'refused'
+  return after.outcome === 'rejected'
     ? { verdict: 'failed', got: late }
     : { verdict: 'inconclusive', got: `${late}, which still got ${after.words}` };
 }
@@ -61,7 +61,7 @@ export const mcpTokenRows = requests(
   {
     session: {
       sent: 'the ID of a session with the token of another user',
-      ...finding('a refusal (404)', 4, otherUser),
+      ...finding('a rejection (404)', 4, otherUser),
       rule: 'MCP, security best practices, session hijacking',
       remedy:
         'Bind a session to the user who began it. No client fails without it, but who learns its ID acts as that user',

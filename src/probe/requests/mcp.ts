@@ -94,24 +94,28 @@ export const mcpRows = requests(
     },
     origin: {
       sent: 'a good token from a page of an origin that nobody knows',
-      ...sending('a refusal (403)', { token: {}, headers: [['Origin', page]] }, ({ outcome }) => outcome === 'refused'),
+      ...sending(
+        'a rejection (403)',
+        { token: {}, headers: [['Origin', page]] },
+        ({ outcome }) => outcome === 'rejected',
+      ),
       rule: 'MCP, Streamable HTTP, security warning',
       needs: 'token',
       remedy:
-        'Refuse origins that are not listed. No client fails without it, but a page can reach a server on this machine',
+        'Reject origins that are not listed. No client fails without it, but a page can reach a server on this machine',
     },
     host: {
       sent: 'a good token for another host',
       ...sending(
-        'a refusal',
+        'a rejection',
         { token: {}, headers: [['Host', 'attacker.invalid']] },
-        ({ outcome }) => outcome === 'refused',
+        ({ outcome }) => outcome === 'rejected',
       ),
       rule: 'MCP, Streamable HTTP, security warning',
       needs: 'token',
       level: 'should',
       remedy:
-        'Refuse other values of Host. No client fails without it, but a name that is bound anew reaches the server',
+        'Reject other values of Host. No client fails without it, but a name that is bound anew reaches the server',
     },
     preflight: {
       sent: 'the preflight of a page',

@@ -4,7 +4,7 @@ import { requests, response } from '../row/topic.ts';
 import { printable } from '../values/text.ts';
 import { garbage, none } from './challenges.ts';
 
-// What a refusal must not say, and how it fits other responses.
+// What a rejection must not say, and how it fits other responses.
 
 /** A line of a trace, also within JSON. A server chooses the text, so what is repeated is bounded. */
 const frame =
@@ -82,7 +82,7 @@ export const responses = [
               : undefined,
         ),
         rule: 'Fetch §3.3',
-        remedy: 'Let refusals have the CORS headers, too',
+        remedy: 'Let rejections have the CORS headers, too',
       },
       'cors-credentials': {
         sent: 'a good token, from a page of an origin that nobody knows',
@@ -101,10 +101,10 @@ export const responses = [
       'no-success-body': {
         sent: 'no token, and a good token with another signature',
         ...response('no part of the protected response', [none, badSignature], (answer, { isShown }) =>
-          answer.outcome === 'refused' && isShown(answer) ? 'what a good token gets' : undefined,
+          answer.outcome === 'rejected' && isShown(answer) ? 'what a good token gets' : undefined,
         ),
         rule: 'CWE-698; RFC 6750 §3',
-        remedy: 'End the response after a refusal',
+        remedy: 'End the response after a rejection',
       },
     },
   ),

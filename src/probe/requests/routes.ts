@@ -1,6 +1,6 @@
 import { type Forgery, strangersKey } from '../forge/forge.ts';
 import type { Trial } from '../row/row.ts';
-import { finding, refused, requests, unlikeTheTarget } from '../row/topic.ts';
+import { finding, rejected, requests, unlikeTheTarget } from '../row/topic.ts';
 
 // Other spellings and methods of the target, without a token that should open it.
 
@@ -92,7 +92,7 @@ export const routeRows = [
       },
       query: {
         sent: 'queries with words of public routes, without a token',
-        ...refused(
+        ...rejected(
           ...[
             'x=1',
             '/public/.well-known/login/health/docs/swagger',
@@ -123,12 +123,12 @@ export const routeRows = [
       ownCode: 'Check the token before you look at the method; only a preflight has none',
     },
     {
-      head: { sent: 'HEAD without a token', ...refused({ method: 'HEAD' }), needs: 'nothing' },
-      'head-forged': { sent: 'HEAD with a token by another key', ...refused({ method: 'HEAD', token: stranger }) },
-      'head-none': { sent: 'HEAD with a token of alg none', ...refused({ method: 'HEAD', token: unsigned }) },
+      head: { sent: 'HEAD without a token', ...rejected({ method: 'HEAD' }), needs: 'nothing' },
+      'head-forged': { sent: 'HEAD with a token by another key', ...rejected({ method: 'HEAD', token: stranger }) },
+      'head-none': { sent: 'HEAD with a token of alg none', ...rejected({ method: 'HEAD', token: unsigned }) },
       'head-expired': {
         sent: 'HEAD with an expired token',
-        ...refused({ method: 'HEAD', token: expired }),
+        ...rejected({ method: 'HEAD', token: expired }),
         needs: 'issuer',
       },
       options: { sent: 'OPTIONS without a token', ...options() },

@@ -44,5 +44,5 @@ export const repeated = {
   level: 'should',
   rule: 'RFC 7519 §4',
   remedy: update,
-  ownCode: 'Refuse JSON with a member that is there twice',
+  ownCode: 'Reject JSON with a member that is there twice',
 } as const;

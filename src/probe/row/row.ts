@@ -32,8 +32,8 @@ export interface Attempt {
 
 /** What came back, and what it means. */
 export interface Answer extends Received {
-  /** `served` is the class of status of a good token, `refused` any other up to 499 but 429, and `unclear` the rest. */
-  readonly outcome: 'served' | 'refused' | 'unclear';
+  /** `served` is the class of status of a good token, `rejected` any other up to 499 but 429, `unclear` the rest. */
+  readonly outcome: 'served' | 'rejected' | 'unclear';
 }
 
 export interface Finding {

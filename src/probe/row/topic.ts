@@ -28,14 +28,14 @@ export function requests<Name extends string, Line extends Readonly<Record<strin
   return rows as unknown as Topic<Name, Line>;
 }
 
-/** Returns the rows of a topic about tokens, which must be refused unless a line says otherwise. */
+/** Returns the rows of a topic about tokens, which must be rejected unless a line says otherwise. */
 export function tokens<Name extends string, Line extends Readonly<Record<string, TokenLine>>>(
   name: Name,
   told: Told,
   lines: Line,
 ): Topic<Name, Line> {
   const asRequest = ([sent, what, more]: TokenLine): RequestLine => {
-    const way = isWay(what) ? what : refusedTokens(...([what].flat() as readonly Forgery[]));
+    const way = isWay(what) ? what : rejectedTokens(...([what].flat() as readonly Forgery[]));
     return { sent, ...way, ...more };
   };
   const entries = Object.entries(lines).map(([id, line]) => [id, asRequest(line)] as const);
@@ -46,17 +46,17 @@ const isWay = (what: TokenLine[1]): what is Way => typeof what === 'object' && '
 
 /** Sends at most so many requests, and decides by itself. */
 export const finding = (expected: string, requests: number, run: Row['run']): Way => ({ expected, requests, run });
-/** Refuses each of these requests. */
-export const refused = (...attempts: readonly Attempt[]): Way =>
-  finding('a refusal (4xx)', attempts.length, (trial) => refuses(trial, ...attempts));
+/** Rejects each of these requests. */
+export const rejected = (...attempts: readonly Attempt[]): Way =>
+  finding('a rejection (4xx)', attempts.length, (trial) => rejects(trial, ...attempts));
 /** Accepts each of these requests. */
 export const accepted = (...attempts: readonly Attempt[]): Way =>
-  finding('success, as with any good token', attempts.length, (trial) => all(trial, attempts, 'served', 'refused'));
+  finding('success, as with any good token', attempts.length, (trial) => all(trial, attempts, 'served', 'rejected'));
 const presenting =
   (way: typeof accepted) =>
   (...forgeries: readonly Forgery[]): Way => ({ ...way(...forgeries.map((token) => ({ token }))), forgeries });
 export const acceptedTokens = presenting(accepted);
-export const refusedTokens = presenting(refused);
+export const rejectedTokens = presenting(rejected);
 
 /** What is wrong with a response, or why it decides nothing. */
 export type Fault = string | Finding | undefined;
@@ -111,12 +111,12 @@ function differenceIn({ path, query, headers, token }: Attempt, { base, url }: T
 }
 
 /** Sends requests until one is served. A token that its change leaves as it is, such as an opaque one, is not sent. */
-export async function refuses(trial: Trial, ...attempts: readonly Attempt[]): Promise<Finding> {
+export async function rejects(trial: Trial, ...attempts: readonly Attempt[]): Promise<Finding> {
   const { base } = trial;
   const changed = attempts.filter(
     ({ token }) => token === undefined || !base.token || forge(base, token) !== base.token,
   );
-  return all(trial, changed, 'refused', 'served');
+  return all(trial, changed, 'rejected', 'served');
 }
 
 async function all(trial: Trial, attempts: readonly Attempt[], want: Answer['outcome'], fault: Answer['outcome']) {

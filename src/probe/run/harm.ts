@@ -7,10 +7,10 @@ import type { ProbedRow, ProbeReport } from './result.ts';
 /** What faults do, the worst first. */
 export const harms = [
   'Ended the server, so that what comes after it was not tried:',
-  'Let in, and must be refused',
+  'Let in, and must be rejected',
   'Stops serving clients with a good token. Read the log of the server:',
   'Wrong in another way:',
-  'Let in, and should be refused, such as a token of another kind',
+  'Let in, and should be rejected, such as a token of another kind',
   'Let in, though it is not written as the standard has it, which is mostly no setting',
   'Could be better:',
 ] as const;
@@ -25,7 +25,7 @@ export const senders: Readonly<Record<Needs, string>> = {
 /** Topics about how a good token is written, or what is around it. */
 const spelling = /^(?:scheme|credentials|encoding|header|text|crit|kid)-/;
 /** What rows expect that fail if something is let in. */
-const closed = /^(?:a refusal|anything but the protected response|no word of the first)/;
+const closed = /^(?:a rejection|anything but the protected response|no word of the first)/;
 /** Rows about a good token while something else goes wrong. */
 const serving = /^(?:fetch-(?:outage|malformed|redirect|huge|aged)|no-response)$/;
 const depths: readonly Needs[] = ['nothing', 'token', 'issuer'];
@@ -82,7 +82,7 @@ export function summaryOf({
   const ending = failed.find((row) => harmOf(row) === 0);
   const isKnown = rows.some(({ known }) => known !== undefined);
   const what = count > 0 ? counted(count, 'lets', 'let') : 'none lets';
-  const found = `${what} in what must be refused${isKnown ? ', apart from what is known' : ''}${ending ? `, and ${ending.id} ended the server` : ''}`;
+  const found = `${what} in what must be rejected${isKnown ? ', apart from what is known' : ''}${ending ? `, and ${ending.id} ended the server` : ''}`;
   const left = inconclusive.length > 0 ? `; ${counted(inconclusive.length, 'was', 'were')} not judged` : '';
   const [worst] = byHarm([...failed, ...warnings]);
   const doubt = inconclusive[0] && `: find out why ${inconclusive[0].id} got "${inconclusive[0].got}"`;

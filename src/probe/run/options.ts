@@ -23,7 +23,7 @@ export interface ProbeOptions {
    * expires.
    */
   readonly token?: string | (() => Promise<string>) | undefined;
-  /** More tokens of that issuer, by what is wrong with them: each must be refused. */
+  /** More tokens of that issuer, by what is wrong with them: each must be rejected. */
   readonly tokens?: Readonly<Partial<Record<'expired' | 'audience' | 'scope' | 'id', string>>> | undefined;
   /** The public keys of that issuer, for HMACs keyed with them. */
   readonly keys?: { readonly keys: readonly object[] } | undefined;

@@ -23,7 +23,7 @@ import { createTrial } from './trial.ts';
 const profiles: readonly unknown[] = ['rfc6750', 'rfc9068', 'mcp', 'fapi2', undefined];
 
 /**
- * Tries a resource server from outside: with tokens that must be refused, and some that must not, row by row. It needs
+ * Tries a resource server from outside: with tokens that must be rejected, and some that must not, row by row. It needs
  * nothing of the server but a URL. A report without failures is no proof that every route is guarded: name all of them.
  * @example
  * const issuer = await createTestIssuer();

@@ -49,8 +49,8 @@ export const rows: readonly Row[] = [
 export type Own = Omit<Row, 'run' | 'requests'>;
 export const noToken: Own = {
   ...{ id: 'no-token', rule: 'RFC 6750 §3', level: 'must', needs: 'nothing' },
-  ...{ sent: 'no token', expected: 'a refusal (4xx)' },
-  remedy: 'Guard the route. A refusal is a matter of the status, not of the body',
+  ...{ sent: 'no token', expected: 'a rejection (4xx)' },
+  remedy: 'Guard the route. A rejection is a matter of the status, not of the body',
   ownCode: 'Check the token before anything of the route runs, and return there',
 };
 export const control: Own = {
@@ -63,7 +63,7 @@ export const noResponse: Own = {
   ...{ id: 'no-response', rule: 'CWE-248; CWE-730', level: 'should', needs: 'nothing' },
   ...{ sent: 'each request whose connection was closed, once more, and then a good token', expected: 'a response' },
   remedy: 'Read the log of the server at this time: a worker may have ended by an exception or a segmentation fault',
-  ownCode: 'Catch what decoding and verification throw, and refuse the request',
+  ownCode: 'Catch what decoding and verification throw, and reject the request',
 };
 /** Rows that are part of each run. */
 export const ownRows: readonly Own[] = [noToken, control, noResponse, controlEnd];

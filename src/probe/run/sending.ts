@@ -26,7 +26,7 @@ export function sending(target: Target, base: () => Base, sender: Sender, state:
     const isServed = status === 101 || [2, state.class].includes(Math.floor(status / 100));
     const isUnclear = status === 0 || status === 429 || status >= 500;
     state.nonce = headers.get('dpop-nonce') ?? state.nonce;
-    return { ...received, outcome: isServed ? 'served' : isUnclear ? 'unclear' : 'refused' };
+    return { ...received, outcome: isServed ? 'served' : isUnclear ? 'unclear' : 'rejected' };
   };
   /**
    * Sends a request once more whose connection was closed, or whose gateway lost the server behind it: a worker may
@@ -44,7 +44,7 @@ export function sending(target: Target, base: () => Base, sender: Sender, state:
     const good = await sendOnce(base().key || base().token ? { token: {} } : {}, true);
     if (good.status === 0 || good.status >= 500) return again;
     state.closed.push(state.row);
-    return { ...again, outcome: 'refused', words: `${again.words}, twice` };
+    return { ...again, outcome: 'rejected', words: `${again.words}, twice` };
   }
   async function sendOnce(attempt: Attempt, isRepeat = false): Promise<Answer> {
     let good: string | undefined;

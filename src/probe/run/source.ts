@@ -19,7 +19,7 @@ export interface Source {
   readonly rekey: () => void;
   /** The tokens from outside so far, which are secret. */
   readonly tokens: () => readonly string[];
-  /** What to change if a good token is refused; `isTrusted` is whether the issuer's signature is accepted. */
+  /** What to change if a good token is rejected; `isTrusted` is whether the issuer's signature is accepted. */
   readonly advice: (isTrusted: boolean) => string;
   /** Gets a new token if the old one expires within half a minute. Returns why there is none. */
   readonly renew: () => Promise<string | undefined>;
@@ -74,7 +74,7 @@ function imaginedClaims(iss: string, aud: string, scope: string): Members {
   return { ...about, iat, exp: iat + 3600, jti: crypto.randomUUID() };
 }
 
-/** What is sent if nothing is known: an API refuses it for any of several reasons. */
+/** What is sent if nothing is known: an API rejects it for any of several reasons. */
 const imagined: Base = {
   issuer: 'https://issuer.invalid/',
   audience: 'https://api.invalid',

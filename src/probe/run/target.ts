@@ -15,7 +15,7 @@ import { adviceOn, type createTrial } from './trial.ts';
 /** How often a server that has ended is asked whether it is there again, once a second. */
 const restartAttempts = 3;
 const stranger: Forgery = ({ header }) => ({ key: strangersKey(header.alg) });
-const verdicts = { served: 'failed', refused: 'passed', unclear: 'inconclusive' } as const;
+const verdicts = { served: 'failed', rejected: 'passed', unclear: 'inconclusive' } as const;
 
 interface Run extends Awaited<ReturnType<typeof createTrial>> {
   readonly target: Target;
@@ -132,14 +132,14 @@ async function controlAgain({ control, sender }: Run): Promise<Answer | undefine
   return control();
 }
 
-/** A connection that a server closes is a refusal. One that it no longer takes is the end of its process. */
+/** A connection that a server closes is a rejection. One that it no longer takes is the end of its process. */
 const hasEnded = async ({ results, trial }: Run) =>
   results.at(-1)?.verdict === 'inconclusive' && (await trial.send({})).status === 0;
 const ended: Partial<ProbedRow> = {
   ...{ verdict: 'failed', level: 'must' },
   got: endOfServer,
   remedy: 'Look into the log of the server for an uncaught exception at this time',
-  ownCode: 'Catch it in the request, and refuse the request',
+  ownCode: 'Catch it in the request, and reject the request',
 };
 
 function replaceLast(results: ProbedRow[], what: Partial<ProbedRow>): void {

@@ -18,7 +18,7 @@ import type { Source } from './source.ts';
 
 /** Returns what a target says of itself: its metadata, and whether it takes proofs, or nothing else. */
 async function describe(url: string, bare: Answer, read: (url: string) => Promise<Answer>) {
-  const found = bare.outcome === 'refused' ? await readResourceMetadata(url, bare.headers, read) : undefined;
+  const found = bare.outcome === 'rejected' ? await readResourceMetadata(url, bare.headers, read) : undefined;
   const { metadata, metadataUrl } = found ?? {};
   const schemes = challengesIn(bare.headers.get('www-authenticate'))?.map(({ scheme }) => scheme.toLowerCase()) ?? [];
   const isNamed = schemes.includes('dpop');
@@ -49,7 +49,7 @@ export async function createTrial(target: Target, { source, sender, server, cloc
   if (base().key && isBound) state.scheme = 'DPoP';
   const control = async () => (source.hasToken ? send({ token: {} }) : undefined);
   const isRedirect = ({ status }: Answer) => Math.floor(status / 100) === 3;
-  const first = bare.outcome === 'refused' ? await control() : undefined;
+  const first = bare.outcome === 'rejected' ? await control() : undefined;
   if (first && isRedirect(first) && !isRedirect(bare)) state.class = 3;
   const second = first && (await control());
   const seenByGood = { first, second, bare };
@@ -93,7 +93,7 @@ const boundIf = (isBound: boolean, base: Base): Base =>
   isBound ? { ...base, claims: () => ({ ...base.claims(), cnf: { jkt: thumbprintOf('client') } }) } : base;
 
 /**
- * Says in words why a good token may have been refused: `forged` is the response to the same token by another key, and
+ * Says in words why a good token may have been rejected: `forged` is the response to the same token by another key, and
  * `again` to the good one once more.
  */
 export function adviceOn(

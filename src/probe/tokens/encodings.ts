@@ -121,7 +121,7 @@ export const encodings = [
       rule: 'RFC 7515 §4; RFC 7519 §7.2',
       needs: 'issuer',
       remedy: update,
-      ownCode: 'Parse the header as strict UTF-8 and JSON, require an object, and refuse a member that is there twice',
+      ownCode: 'Parse the header as strict UTF-8 and JSON, require an object, and reject a member that is there twice',
     },
     {
       json: [

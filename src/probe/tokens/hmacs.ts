@@ -24,7 +24,7 @@ export const hmacs = tokens(
     rule: 'RFC 8725 §2.1, §3.1',
     needs: 'nothing',
     remedy: 'List asymmetric algorithms only, and remove secrets that stand in examples',
-    ownCode: 'Choose between HMAC and signature by the type of the key, and refuse an empty secret',
+    ownCode: 'Choose between HMAC and signature by the type of the key, and reject an empty secret',
     skip: isKeyKnown,
   },
   {

@@ -4,7 +4,7 @@ import type { Forgery } from '../forge/forge.ts';
 import { publishedSecret, sideKey } from '../issuer/served-issuer.ts';
 import { headers } from '../row/changes.ts';
 import type { Attempt, Trial } from '../row/row.ts';
-import { acceptedTokens, isFetched, refusedTokens, tokens } from '../row/topic.ts';
+import { acceptedTokens, isFetched, rejectedTokens, tokens } from '../row/topic.ts';
 
 // Tokens by other keys that the issuer publishes, and with odd key IDs.
 
@@ -17,7 +17,7 @@ export const keyTokens = tokens(
   {
     rule: 'RFC 7517 §4; RFC 8725 §3.1',
     needs: 'issuer',
-    remedy: 'Take a library that reads use, key_ops and alg of a JWK, and refuses RSA keys below 2,048 bits',
+    remedy: 'Take a library that reads use, key_ops and alg of a JWK, and rejects RSA keys below 2,048 bits',
     ownCode: 'Use a key only as its use, key_ops and alg say, and RSA keys from 2,048 bits on',
     skip: isFetched,
   },
@@ -75,9 +75,9 @@ async function hasStaticKey({ server, sendOnce }: Trial): Promise<boolean> {
   const [absent, unknown] = [await sendOnce(withoutKid), await sendOnce(withUnknownKid)];
   return absent.outcome === 'served' && unknown.outcome === 'served';
 }
-/** Refuses tokens with these key IDs, unless the API looks none up. */
+/** Rejects tokens with these key IDs, unless the API looks none up. */
 const looked = (...forgeries: readonly Forgery[]) => {
-  const way = refusedTokens(...forgeries);
+  const way = rejectedTokens(...forgeries);
   return {
     ...way,
     requests: way.requests + 2,

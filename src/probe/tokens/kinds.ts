@@ -59,7 +59,7 @@ export const kindTokens = [
         headers('typ', 'JWT', undefined),
         {
           skip: ({ profile }) =>
-            profile === 'rfc9068' ? undefined : 'Only section 4 of RFC 9068 refuses it: --profile rfc9068',
+            profile === 'rfc9068' ? undefined : 'Only section 4 of RFC 9068 rejects it: --profile rfc9068',
         },
       ],
     },

@@ -70,7 +70,7 @@ const unservable: Readonly<Record<string, readonly [use: Use, says: string]>> = 
   ],
 };
 
-describe('what Elysia would leave open is refused', () => {
+describe('what Elysia would leave open is rejected', () => {
   test.each(Object.entries(unservable))('%s', async (_, [use, says]) => {
     const app: AnyElysia = new Elysia();
     expect(() => use(app)).toThrow(says);
@@ -87,9 +87,9 @@ describe('what Elysia would leave open is refused', () => {
           .get('/all/:id', () => 'open')
           .mount('/mount', () => new Response('open'));
         const early = app.fetch;
-        const refuse = () => app.use(wrapper());
-        expect(refuse).toThrow(scoped);
-        for (const add of [refuse, () => app.get('/later', secret), () => app.use(new Elysia().get('/a', secret))])
+        const reject = () => app.use(wrapper());
+        expect(reject).toThrow(scoped);
+        for (const add of [reject, () => app.get('/later', secret), () => app.use(new Elysia().get('/a', secret))])
           expect(add).toThrow(scoped);
         const service = serve(app, form);
         for (const path of ['/value', '/response', '/function', '/all/7', '/mount', '/mount/below']) {
@@ -104,7 +104,7 @@ const named = (audience: string) => new Elysia({ name: 'auth' }).use(guard({ aud
 const scope = { scope: 'a' };
 const hasScope = ({ claims }: RequirementContext) => claims.scope === 'a';
 const two = { some: () => ({ authorize: () => true }), other: () => ({ authorize: hasScope }) };
-/** With the claims of a token that is refused: one with the scope `a` for both audiences is accepted. */
+/** With the claims of a token that is rejected: one with the scope `a` for both audiences is accepted. */
 test.each<[string, Record<string, unknown>, Use]>([
   [
     'a macro that is off',
@@ -118,12 +118,12 @@ test.each<[string, Record<string, unknown>, Use]>([
   ['another macro', {}, (app) => app.use(guard()).macro(two).get('/a', secret, { some: true, other: true })],
   ['a falsy option', {}, (app) => app.use(guard()).get('/a', secret, { perMessageDeflate: false, ...scope } as object)],
   ['a plugin of the same name', { aud: 'x' }, (app) => app.use(named('x')).use(named('y')).get('/a', secret)],
-])('a requirement after %s, which Elysia would lose, holds', async (_, refused, use) => {
+])('a requirement after %s, which Elysia would lose, holds', async (_, rejected, use) => {
   const app: AnyElysia = new Elysia();
   const accepted = { scope: 'a', aud: [AUDIENCE, 'x', 'y'] };
   use(app);
   expect(await statuses(app, '/a', [{}, token(accepted)])).toEqual([401, 200]);
-  expect(await statuses(app, '/a', [token(refused)])).not.toContain(200);
+  expect(await statuses(app, '/a', [token(rejected)])).not.toContain(200);
 });
 
 /** Plugins that arrive later, and what Elysia then writes to the console. */
@@ -191,7 +191,7 @@ describe('two guards in one application', () => {
   for (const [name, inner, times] of [
     ['nothing', () => ({}), 1],
     ['onAccepted', (verified: () => void) => ({ onAccepted: () => verified() }), 2],
-    ['onRefused', () => ({ onRefused() {} }), 2],
+    ['onRejected', () => ({ onRejected() {} }), 2],
     ['clockToleranceSeconds', () => ({ clockToleranceSeconds: 1 }), 2],
   ] as const)
     test(`verify a token ${times} times where they differ in ${name}`, async () => {

@@ -8,7 +8,7 @@ const add = (app: AnyElysia, route: string) => {
   return method === 'WS' ? app.ws(path, {}) : app.route(method as 'GET', path, () => 'ok');
 };
 
-const refused: readonly (readonly [guarded: string, open: string])[] = [
+const rejected: readonly (readonly [guarded: string, open: string])[] = [
   ['GET /orders', 'GET /orders'],
   ['GET /orders', 'GET /orders/'],
   ['GET /orders/', 'GET /orders'],
@@ -37,7 +37,7 @@ const refused: readonly (readonly [guarded: string, open: string])[] = [
   ['GET /bestellungen/für/:id', 'GET /bestellungen/:for/:id'],
 ];
 
-const allowed: typeof refused = [
+const allowed: typeof rejected = [
   ['GET /orders', 'POST /orders'],
   ['GET /orders', 'HEAD /orders'],
   ['GET /orders', 'OPTIONS /orders'],
@@ -58,12 +58,12 @@ const allowed: typeof refused = [
 const configs = [true, false].flatMap((aot) => [true, false].map((strictPath) => ({ aot, strictPath })));
 
 describe('an open route', () => {
-  for (const [rows, isRefused] of [
-    [refused, true],
+  for (const [rows, isRejected] of [
+    [rejected, true],
     [allowed, false],
   ] as const)
     for (const [guarded, open] of rows)
-      test(`${open} is ${isRefused ? 'refused' : 'allowed'} beside the guarded ${guarded}, in either order`, () => {
+      test(`${open} is ${isRejected ? 'rejected' : 'allowed'} beside the guarded ${guarded}, in either order`, () => {
         for (const config of configs)
           for (const isLast of [true, false]) {
             const parts = [() => add(new Elysia(config).use(guard()), guarded), () => add(new Elysia(config), open)];
@@ -72,7 +72,7 @@ describe('an open route', () => {
                 (app, part) => app.use(part()),
                 new Elysia(config) as AnyElysia,
               );
-            if (isRefused)
+            if (isRejected)
               expect(build).toThrow(
                 `Cannot guard routes: ${open} is open, and Elysia may serve it in place of ${guarded}, which`,
               );

@@ -144,7 +144,7 @@ describe('with publicBefore, what an instance has before the guard is public, an
   });
 });
 
-test('an optional guard leaves what was there before it, and refuses nothing', async () => {
+test('an optional guard leaves what was there before it, and rejects nothing', async () => {
   for (const optional of [
     () => guard({}, { optional: true }),
     () => new Elysia().use(guard({}, { optional: true })).as('scoped'),
@@ -162,7 +162,7 @@ test('an optional guard leaves what was there before it, and refuses nothing', a
 });
 
 const scope = { scope: 'a' } as object;
-const refused: Readonly<Record<string, readonly [Build, says: string]>> = {
+const rejected: Readonly<Record<string, readonly [Build, says: string]>> = {
   'a route that requires a scope': [(app) => app.get('/a', ok, scope).use(declaring()), 'scope has no effect before'],
   'a route that requires a scope, before an optional guard': [
     (app) => app.get('/a', ok, scope).use(guard({}, { optional: true })),
@@ -199,8 +199,8 @@ const refused: Readonly<Record<string, readonly [Build, says: string]>> = {
   'its value in quotes': [(app) => app.get('/a', ok).use(guard({}, { publicBefore: 'true' })), 'publicBefore must be'],
 };
 
-describe('with publicBefore, this is refused all the same', () => {
-  test.each(Object.entries(refused))('%s', async (_, [build, says]) => {
+describe('with publicBefore, this is rejected all the same', () => {
+  test.each(Object.entries(rejected))('%s', async (_, [build, says]) => {
     const app: AnyElysia = new Elysia();
     expect(() => build(app)).toThrow(says);
     if (!says.startsWith('publicBefore')) expect(await statuses(app, '/a', [{}])).not.toContain(200);

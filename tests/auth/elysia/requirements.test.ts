@@ -183,7 +183,7 @@ describe('a misspelt route option', () => {
         .get('/a', ok, { strict: true }),
   };
   for (const [place, add] of Object.entries(added))
-    test.each(Object.entries(besides))(`of ${place}, %s, is refused, and nothing is served`, async (_, beside) => {
+    test.each(Object.entries(besides))(`of ${place}, %s, is rejected, and nothing is served`, async (_, beside) => {
       for (const [meant, names] of Object.entries(spellings))
         for (const name of names) {
           const app: AnyElysia = new Elysia();
@@ -197,7 +197,7 @@ describe('a misspelt route option', () => {
   test.each([
     ['scopes', 'is not a route option. Did you mean scope?'],
     ['scope', 'has no effect before the guard'],
-  ])('of guard() around a guard is refused: %s %s', (name, says) => {
+  ])('of guard() around a guard is rejected: %s %s', (name, says) => {
     const around = { [name]: 'a' } as object;
     const add = () => new Elysia().guard(around, (inner) => inner.use(guard()).get('/a', ok));
     expect(add).toThrow(`${name} ${says}`);

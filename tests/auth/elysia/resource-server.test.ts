@@ -100,7 +100,7 @@ describe('resourceServer()', () => {
     await first?.stop(true);
   });
 
-  for (const [name, headersOf] of Object.entries({ onAccepted: () => granted('a'), onRefused: () => ({}) }))
+  for (const [name, headersOf] of Object.entries({ onAccepted: () => granted('a'), onRejected: () => ({}) }))
     test(`returns 500 for an exception of ${name}`, async () => {
       const fail = () => {
         throw new Error('callback');

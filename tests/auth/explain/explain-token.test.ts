@@ -95,7 +95,7 @@ test('explainToken() calls no function of the application, and renders colours f
   const fail = () => {
     throw new Error(`Called ${calls.push('')}`);
   };
-  const callbacks = { isRevoked: fail, onAccepted: fail, onRefused: fail, onKeySetEvent: fail };
+  const callbacks = { isRevoked: fail, onAccepted: fail, onRejected: fail, onKeySetEvent: fail };
   const options = { ...offline(), ...callbacks, replayStore: { markUsed: fail }, clientCertificate: fail };
   const explanation = await explainToken(tokenOf(), options);
   expect(explanation.render(true)).toContain('\u001b[32mverified\u001b[0m');

@@ -5,7 +5,7 @@ import { withVerdicts } from '../../../src/auth/explain/render.ts';
 import { explainToken } from '../../../src/auth/explain.ts';
 import { createGuard } from '../../../src/auth/index.ts';
 import { optionsFromEnvironment } from '../../../src/auth/options/environment.ts';
-import { refusals } from '../../../src/auth/refusals.ts';
+import { rejections } from '../../../src/auth/rejections.ts';
 import type { Requirements } from '../../../src/auth/types.ts';
 import type { Environment } from '../../support/child-process.ts';
 import { startIssuer } from '../../support/issuer.ts';
@@ -239,8 +239,8 @@ test.each<[name: string, introspect: () => unknown, want: readonly (string | num
   ['a rejection', () => Promise.reject(new Error('Unreachable')), unavailable],
 ])('check() and explainToken() agree about a token for which introspect returns %s', async (_, introspect, want) => {
   const reasons: string[] = [];
-  const onRefused = (_request: object, reason: string) => reasons.push(reason);
-  const options = { ...optionsWith(), introspect: introspect as () => object, onRefused };
+  const onRejected = (_request: object, reason: string) => reasons.push(reason);
+  const options = { ...optionsWith(), introspect: introspect as () => object, onRejected };
   const result = await createGuard(options).check(new Request('http://a.test', { headers: bearer('opaque') }));
   expect([result instanceof Response ? result.status : 200, ...reasons]).toEqual([...want]);
   const { status, checks } = await explainToken('opaque', options);
@@ -262,7 +262,7 @@ test('explainToken() has a check for each reason that it can meet', () => {
       ({ advice }) => Object.keys(advice),
     ),
   );
-  const reasons = Object.keys(refusals).filter((reason) => !neverMet.test(reason));
+  const reasons = Object.keys(rejections).filter((reason) => !neverMet.test(reason));
   expect(reasons.filter((reason) => !named.includes(reason))).toEqual([]);
 });
 

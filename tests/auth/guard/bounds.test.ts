@@ -4,7 +4,7 @@ import { fetchJson } from '../../../src/auth/keys/fetch/fetch-json.ts';
 import { readKeySet } from '../../../src/auth/keys/jwk-set-document.ts';
 import { KeptIssuers } from '../../../src/auth/lookup/kept-issuers.ts';
 import { Questions } from '../../../src/auth/lookup/questions.ts';
-import { RefusedIssuers } from '../../../src/auth/lookup/refused-issuers.ts';
+import { RejectedIssuers } from '../../../src/auth/lookup/rejected-issuers.ts';
 import { McpHandles } from '../../../src/auth/mcp/handles.ts';
 import { optionRules } from '../../../src/auth/options/rules.ts';
 import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
@@ -74,7 +74,7 @@ const functions: Readonly<Record<string, FunctionRow>> = {
   formatRejection: { options: (formatRejection) => ({ formatRejection }), waitsMs: 0, outcome: 'TypeError' },
   // Nothing waits for these.
   onAccepted: { options: (onAccepted) => ({ onAccepted }), waitsMs: 0, outcome: 'accepted' },
-  onRefused: { options: (onRefused) => ({ onRefused }), credentials: 'opaque', waitsMs: 0, outcome: 'rejected' },
+  onRejected: { options: (onRejected) => ({ onRejected }), credentials: 'opaque', waitsMs: 0, outcome: 'rejected' },
   onKeySetEvent: {
     options: (onKeySetEvent) => ({ onKeySetEvent, keys: undefined, fetch: published }),
     waitsMs: 0,
@@ -250,9 +250,9 @@ const maps: Readonly<Record<string, readonly [limit: number, adds: number, fill:
     10_000,
     10_050,
     () => {
-      const refused = new RefusedIssuers();
-      const add = (index: number) => refused.set(String(index), { reason: 'issuer_mismatch', until: 1 });
-      return { add, size: () => refused.size, keepsFirst: () => refused.find('0', 0) !== undefined };
+      const rejected = new RejectedIssuers();
+      const add = (index: number) => rejected.set(String(index), { reason: 'issuer_mismatch', until: 1 });
+      return { add, size: () => rejected.size, keepsFirst: () => rejected.find('0', 0) !== undefined };
     },
     false,
   ],

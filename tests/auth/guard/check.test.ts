@@ -178,7 +178,7 @@ test.each<[string, Partial<GuardOptions>, token: string, said: string | undefine
 
 test('createGuard().check() rejects a scheme and a blank, which the class Headers would trim', async () => {
   const reasons: string[] = [];
-  const { check } = createGuard({ ...offline(), onRefused: (_, reason) => reasons.push(reason) });
+  const { check } = createGuard({ ...offline(), onRejected: (_, reason) => reasons.push(reason) });
   await check({ method: 'GET', url: 'http://localhost/', headers: { get: () => 'Bearer ' } });
   expect(reasons).toEqual(['credentials_malformed']);
 });
@@ -294,7 +294,7 @@ test('createGuard() ignores rejected promises that its callbacks return', async 
     calls.add(name);
     return Promise.reject(new Error('callback'));
   };
-  const names = ['onAccepted', 'onRefused', 'onKeySetEvent'];
+  const names = ['onAccepted', 'onRejected', 'onKeySetEvent'];
   const callbacks = Object.fromEntries(names.map((name) => [name, rejecting(name)]));
   const { keys } = offline();
   const check = createChecker({ keys: undefined, fetch: async () => Response.json(keys), ...callbacks });

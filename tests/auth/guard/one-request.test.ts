@@ -23,12 +23,12 @@ function failsOnce<Result>(succeed: () => Result): () => Promise<Result> {
 }
 
 function setUp(options: Partial<GuardOptions> = {}) {
-  const world = { now: exp * 1000, clock: 0, accepted: [] as unknown[], refused: [] as string[] };
+  const world = { now: exp * 1000, clock: 0, accepted: [] as unknown[], rejected: [] as string[] };
   const core = createGuardCore(
     {
       ...offline(),
       onAccepted: (_, { sub }) => void world.accepted.push(sub),
-      onRefused: (_, reason) => void world.refused.push(reason),
+      onRejected: (_, reason) => void world.rejected.push(reason),
       ...options,
     },
     { now: () => world.now, clock: { now: () => world.clock, setBacks: 0, schedule: () => () => {} } },
@@ -54,7 +54,7 @@ describe('several checks of one request object', () => {
       expect(await statusOf(request, { scope: 'other' })).toBe(403);
       expect(await check(request)).toMatchObject({ claims: { run: 1 } });
       expect(state().cacheHits).toBe(0);
-      expect([world.accepted, world.refused]).toEqual([['client-1'], Array(2).fill('scope_insufficient')]);
+      expect([world.accepted, world.rejected]).toEqual([['client-1'], Array(2).fill('scope_insufficient')]);
     });
 
   test('decide by the current state: the time, the revocation, and the outage of the issuer', async () => {
@@ -73,7 +73,7 @@ describe('several checks of one request object', () => {
     expect(await statusOf(request)).toBe('client-1');
     world.now += 1000;
     expect(await statusOf(request)).toBe(401);
-    expect(world.refused).toEqual(['keys_unavailable', 'token_revoked', 'token_expired']);
+    expect(world.rejected).toEqual(['keys_unavailable', 'token_revoked', 'token_expired']);
     expect(world.accepted).toEqual(['client-1']);
   });
 
@@ -140,7 +140,7 @@ describe('several checks of one request object', () => {
     for (const { statusOf } of [apart, other]) expect(await statusOf(new Request(url, { headers }))).toBe(401);
     one.world.now -= 61_000;
     expect(await one.statusOf(request)).toBe('client-1');
-    expect([one.world.refused, other.world.refused]).toEqual([[], ['proof_replayed']]);
+    expect([one.world.rejected, other.world.rejected]).toEqual([[], ['proof_replayed']]);
     expect(one.world.accepted).toHaveLength(1);
     one.world.now = exp * 1000;
     for (const [dpop, want] of Object.entries({ [proof()]: 'client-1', [headers.dpop]: 401, x: 401 })) {
@@ -175,7 +175,7 @@ describe('several checks of one request object', () => {
     const given = setUp({ dpop: 'on', publicUrl, replayStore });
     const request = new Request(url, { headers: { authorization: `DPoP ${bound}`, dpop: proof() } });
     expect(await given.statusOf(request)).toBe(401);
-    expect(given.world.refused).toEqual(['token_expired']);
+    expect(given.world.rejected).toEqual(['token_expired']);
   });
 
   test('do not remember an outage of the replay store, or an exception of the clock', async () => {

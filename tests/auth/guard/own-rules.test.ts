@@ -100,7 +100,7 @@ test('an algorithm that only another issuer accepts is rejected before keys are 
     ...shared,
     issuer: [plain, { issuer: special, algorithms: own.algorithms }],
     fetch: (url) => Promise.reject(seen.push(url)),
-    onRefused: (_, reason) => seen.push(reason),
+    onRejected: (_, reason) => seen.push(reason),
   });
   const headers = bearer(mint({ iss: plain, signer: plain, alg: 'ES256', aud: 'api', tier: 'one', scopeIn: 'scope' }));
   await guard.check(new Request('http://localhost/', { headers }));
@@ -158,7 +158,7 @@ describe('the option issuer', () => {
     expect(await check(secure)).toMatchObject({ status: 503 });
     expect(guard.state().issuers[1]?.lastFailure).toMatchObject({ failure: 'insecure_address' });
     expect(requested.filter((url) => url.startsWith('http://secure'))).toEqual([]);
-    // Without the option of the guard, a URL over http is refused as before.
+    // Without the option of the guard, a URL over http is rejected as before.
     expect(() => guardOf({ issuer: [internal, secure] })).toThrow('issuer must begin with https://');
     const document = guard.metadata(new Request(`${special}.well-known/oauth-protected-resource`));
     expect(Object(await document?.json()).authorization_servers).toEqual([internal, secure]);

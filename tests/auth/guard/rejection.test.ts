@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { createAdaptorServer } from '@hono/node-server';
 import { createGuard, describeRejections, type GuardOptions, type RejectionFormat } from '../../../src/auth/index.ts';
-import { refusals } from '../../../src/auth/refusals.ts';
+import { rejections } from '../../../src/auth/rejections.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
-import type { DpopMode, RefusalReason } from '../../../src/auth/types.ts';
+import type { DpopMode, RejectionReason } from '../../../src/auth/types.ts';
 import { bearer } from '../../support/mint.ts';
 
 const issuer = await createTestIssuer();
@@ -97,8 +97,8 @@ test('what an application adds to a rejection is in no other, also with the Resp
   }
 });
 
-test('every refusal has a description of its own', () => {
-  const descriptions = Object.values(refusals).map(({ description }) => description);
+test('every rejection has a description of its own', () => {
+  const descriptions = Object.values(rejections).map(({ description }) => description);
   expect(new Set(descriptions).size).toBe(descriptions.length);
   for (const description of descriptions) expect(description).toMatch(/^[A-Z]\w+ .+\w$/);
 });
@@ -110,7 +110,7 @@ test('formatRejection() is called once for each reason, when the guard is create
   const formatRejection: GuardOptions['formatRejection'] = ({ reason }) => ({ body: { order: reasons.push(reason) } });
   const guard = createGuard({ ...options, formatRejection });
   // The last is that of the metadata, for which no request is rejected.
-  const expected = [...Object.keys(refusals), 'method_not_allowed'];
+  const expected = [...Object.keys(rejections), 'method_not_allowed'];
   expect(reasons).toEqual(expected);
   for (const _ of 'two') await guard.check(request());
   expect(describeRejections(guard)[0]?.body).toEqual({ order: 1 });
@@ -187,7 +187,7 @@ test('createGuard() catches the rejection of a promise that formatRejection() re
   await new Promise((done) => setImmediate(done));
 });
 
-const rows: readonly (readonly [mode: DpopMode, want: RegExp | undefined, ...reasons: RefusalReason[]])[] = [
+const rows: readonly (readonly [mode: DpopMode, want: RegExp | undefined, ...reasons: RejectionReason[]])[] = [
   ['off', undefined, 'dpop_required', 'proof_replayed'],
   ['off', undefined, 'scope_insufficient', 'authentication_insufficient', 'access_denied'],
   ['off', invalid, 'token_bound'],

@@ -50,8 +50,8 @@ function check(given: Partial<ScopeRules>, claims: object, scope: FixedScope) {
 for (const rows of [granting, others])
   for (const [name, scopeClaim, claims, scopePrefix] of rows)
     test(`createScopeReader() ${rows === granting ? 'finds' : 'does not find'} the scope: ${name}`, () => {
-      const refusal = check({ scopeClaim, scopePrefix }, claims, 'a');
-      expect(refusal?.reason).toBe(rows === granting ? undefined : 'scope_insufficient');
+      const rejection = check({ scopeClaim, scopePrefix }, claims, 'a');
+      expect(rejection?.reason).toBe(rows === granting ? undefined : 'scope_insufficient');
     });
 
 test('createScopeReader() takes the prefix of requests for no part of a token', () =>
@@ -75,6 +75,6 @@ for (const [scope, granted, isMet] of requirements)
     test(`createScopeReader() with the prefix ${scopePrefix}: ${JSON.stringify(scope)} is ${isMet ? '' : 'not '}granted by ${granted}`, () => {
       const scopeImplies = { broadest: ['broad'], broad: ['narrow'], cycle1: ['cycle2'], cycle2: ['cycle1'] };
       const spelled = granted.replace(/\S+/g, (name) => (scopePrefix ?? '') + name);
-      const refusal = check({ scopePrefix, scopeRequestPrefix: 'r:', scopeImplies }, { scope: spelled }, scope);
-      expect(refusal?.reason).toBe(isMet ? undefined : 'scope_insufficient');
+      const rejection = check({ scopePrefix, scopeRequestPrefix: 'r:', scopeImplies }, { scope: spelled }, scope);
+      expect(rejection?.reason).toBe(isMet ? undefined : 'scope_insufficient');
     });

@@ -58,7 +58,7 @@ describe('an upgrade with the option', () => {
   const guard = createGuard({
     ...offline(),
     webSocketProtocol: 'bearer',
-    onRefused: (_, reason) => reasons.push(reason),
+    onRejected: (_, reason) => reasons.push(reason),
   });
   const outcome = async (headers: Record<string, string>, method: string, optional: boolean) => {
     const result = await guard.check(new Request('http://localhost/events', { method, headers }), { optional });
@@ -86,7 +86,7 @@ describe('an upgrade with the option', () => {
       webSocketProtocol: 'bearer',
       dpop: 'required',
       publicUrl: 'https://api.example.test',
-      onRefused: (_, reason) => reasonOf.push(reason),
+      onRejected: (_, reason) => reasonOf.push(reason),
     });
     await strict.check(new Request('http://localhost/', { headers: offering(`bearer, ${token}`) }));
     expect(reasonOf).toEqual(['dpop_required']);

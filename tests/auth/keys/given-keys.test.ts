@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createIssuerKeys } from '../../../src/auth/keys/issuer-keys.ts';
 import type { KeySet } from '../../../src/auth/keys/key-set.ts';
 import { checkOptions } from '../../../src/auth/options/check-options.ts';
-import { Refusal } from '../../../src/auth/refusals.ts';
+import { Rejected } from '../../../src/auth/rejections.ts';
 import type { Algorithm } from '../../../src/auth/types.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey, signingKey } from '../../support/keys.ts';
@@ -37,14 +37,14 @@ describe('createIssuerKeys() with given keys', () => {
     clock.pause(1e12);
     expect(keySet.find('one')).toEqual(found);
     expect(keySet.find('other')).toEqual([]);
-    for (const key of found instanceof Refusal ? [] : found) expect(keySet.isCurrent(key)).toBe(true);
+    for (const key of found instanceof Rejected ? [] : found) expect(keySet.isCurrent(key)).toBe(true);
     expect(events).toMatchObject([{ type: 'fetched', added: ['one'] }]);
     expect(clock.waiting).toBe(0);
   });
 
   test('has no keys to verify with if no point is on its curve, and reports that', async () => {
     const { keySet, events, clock } = setUp([publish(signingKey('ES256', 'one'), 'one', { x: 'A'.repeat(43) })]);
-    for (const _ of [1, 2]) expect(await keySet.find('one')).toEqual(new Refusal('keys_unavailable'));
+    for (const _ of [1, 2]) expect(await keySet.find('one')).toEqual(new Rejected('keys_unavailable'));
     const fault = { failure: 'no_usable_key', found: 'one: not on its curve' } as const;
     expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined, lastFailure: fault });
     expect(events).toEqual([expect.objectContaining({ issuer, type: 'failed', failures: 1, ...fault })]);

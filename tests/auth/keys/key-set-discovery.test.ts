@@ -17,7 +17,7 @@ type Documents = Readonly<Record<string, unknown>>;
 const keys = { keys: [{ kid: 'a' }] };
 const metadata = (overrides = {}) => ({ issuer: ISSUER, jwks_uri: KEYS, ...overrides });
 const other = metadata({ issuer: 'https://other.example.test' });
-const down = new TypeError('refused');
+const down = new TypeError('rejected');
 const usually = { [OPENID]: metadata(), [KEYS]: keys };
 const moved = { [OPENID]: metadata({ jwks_uri: MOVED }), [MOVED]: keys };
 
@@ -154,7 +154,7 @@ const allowed: readonly (readonly [named: string, issuer?: string, allowHttp?: b
   ['http://127.0.0.1:81/keys', 'http://localhost:80'],
   ['http://localhost/keys', 'http://[::1]'],
 ];
-const refused: typeof allowed = [
+const rejected: typeof allowed = [
   ...['https://keys;img-src.example.test/', 'https://*.example.test/', "https://a'b.test/", 'https://a,b.test/'].map(
     (named) => [named] as const,
   ),
@@ -182,7 +182,7 @@ describe('createKeySetSource()', () => {
       expect(await attempt(usually)).toEqual([OPENID, KEYS]);
     });
 
-  for (const [outcome, rows] of Object.entries({ fetches: allowed, insecure_address: refused }))
+  for (const [outcome, rows] of Object.entries({ fetches: allowed, insecure_address: rejected }))
     for (const [named, issuer = ORIGIN, allowHttp = false] of rows)
       test(`${outcome}: ${named} named by ${issuer}${allowHttp ? ', plain http allowed' : ''}`, async () => {
         const document = `${issuer}/.well-known/openid-configuration`;

@@ -1,7 +1,7 @@
 import type { KeySetSource as Source } from '../../../src/auth/keys/discovery.ts';
 import { FetchError } from '../../../src/auth/keys/fetch/fault.ts';
 import { KeySet, type KeySetOptions, type VerificationKey } from '../../../src/auth/keys/key-set.ts';
-import { Refusal } from '../../../src/auth/refusals.ts';
+import { Rejected } from '../../../src/auth/rejections.ts';
 import type { KeySetEvent } from '../../../src/auth/types.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
@@ -63,7 +63,7 @@ export function setUp(options: Partial<KeySetOptions> = {}) {
   };
   const find = async (kid: string) => {
     const found = await keySet.find(kid);
-    if (found instanceof Refusal) throw found;
+    if (found instanceof Rejected) throw found;
     return found;
   };
   const areCurrent = (keys: readonly VerificationKey[]) =>

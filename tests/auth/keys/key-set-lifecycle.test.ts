@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { FetchedKeys } from '../../../src/auth/keys/discovery.ts';
-import { Refusal } from '../../../src/auth/refusals.ts';
+import { Rejected } from '../../../src/auth/rejections.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { failing, hanging, publishing, setUp, started, times } from './key-set-fixture.ts';
 
@@ -83,7 +83,7 @@ describe('RefreshingKeySet', () => {
     finish();
     await Promise.all(later);
     expect(asked).toEqual([false, true, true]);
-    expect(keySet.find('one')).toEqual(new Refusal('keys_unavailable', cooldownMs / 1000));
+    expect(keySet.find('one')).toEqual(new Rejected('keys_unavailable', cooldownMs / 1000));
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { status: 500 }, nextAttemptMs: cooldownMs });
     await settle();
     expect([events.length, clock.waiting]).toEqual([3, 0]);
@@ -100,7 +100,7 @@ describe('RefreshingKeySet', () => {
     clock.pause(timeoutMs - 1);
     const waiting = keySet.find('one');
     clock.advance(timeoutMs);
-    expect(await waiting).toEqual(new Refusal('keys_unavailable', 1));
+    expect(await waiting).toEqual(new Rejected('keys_unavailable', 1));
     expect(fetches).toBeArrayOfSize(1);
     // Without keys, others wait for the call that fetches.
     published.by = publishing('one');
@@ -114,7 +114,7 @@ describe('RefreshingKeySet', () => {
     clock.loseTimers();
     const unknown = keySet.find('two');
     clock.advance(timeoutMs);
-    expect(await unknown).toBeInstanceOf(Refusal);
+    expect(await unknown).toBeInstanceOf(Rejected);
     const reload = keySet.reload();
     await Bun.sleep(0);
     published.by = publishing('two');
@@ -212,7 +212,7 @@ describe('RefreshingKeySet', () => {
     };
     let cannotBeAwaited = true;
     const { keySet, published } = setUp({ clock: { ...clock, schedule } });
-    expect(await keySet.find('one')).toEqual(new Refusal('keys_unavailable', 1));
+    expect(await keySet.find('one')).toEqual(new Rejected('keys_unavailable', 1));
     expect(keySet.state()).toMatchObject({ isFetching: false, lastFailure: { failure: 'timeout' } });
 
     let finish = (_: FetchedKeys) => {};
@@ -227,7 +227,7 @@ describe('RefreshingKeySet', () => {
     await Bun.sleep(0);
     expect(keySet.state().isFetching).toBe(true);
     clock.advance(timeoutMs);
-    expect(await first).toBeInstanceOf(Refusal);
+    expect(await first).toBeInstanceOf(Rejected);
   });
 
   test('a lookup and reload() wait for the end of the fetch that they started, even if that comes after its time limit', async () => {

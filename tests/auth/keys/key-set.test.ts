@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createKeySetSource } from '../../../src/auth/keys/discovery.ts';
-import { Refusal } from '../../../src/auth/refusals.ts';
+import { Rejected } from '../../../src/auth/rejections.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
 import { failing, hanging, issuer, publishing, setUp, started, times, unfetched, url } from './key-set-fixture.ts';
 
@@ -33,13 +33,13 @@ describe('RefreshingKeySet', () => {
     await advance(maxAgeMs, failing);
     for (const [afterMs, retryAfterSeconds] of Object.entries({ 1: 30, 9999: 20, 19999: 1 })) {
       clock.advance(Number(afterMs));
-      expect(keySet.find('two')).toEqual(new Refusal('keys_unavailable', retryAfterSeconds));
+      expect(keySet.find('two')).toEqual(new Rejected('keys_unavailable', retryAfterSeconds));
       expect(keySet.find('one')).toBeArrayOfSize(1);
     }
     await advance(1, hanging);
     const waiting = keySet.find('two');
     await advance(timeoutMs);
-    expect(await waiting).toBeInstanceOf(Refusal);
+    expect(await waiting).toBeInstanceOf(Rejected);
     await advance(cooldownMs - timeoutMs - 1, publishing('two'));
     expect(fetches).toBeArrayOfSize(3);
     await advance(1);
@@ -52,7 +52,7 @@ describe('RefreshingKeySet', () => {
       { ...failed, failure: 'timeout', failures: 2 },
       { issuer, type: 'fetched', added: ['two'], removed: ['one'], afterFailures: 2 },
     ]);
-    await advance(maxAgeMs, () => Promise.reject(new TypeError('refused')));
+    await advance(maxAgeMs, () => Promise.reject(new TypeError('rejected')));
     expect(events.at(-1)).toMatchObject({ failures: 1 });
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { failure: 'network', address: undefined } });
   });
@@ -85,7 +85,7 @@ describe('RefreshingKeySet', () => {
     const startedAt = clock.now();
     await start(failing);
     for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
-      expect(keySet.find('one')).toEqual(new Refusal('keys_unavailable', seconds));
+      expect(keySet.find('one')).toEqual(new Rejected('keys_unavailable', seconds));
       await advance(seconds * 1000 - 1);
       void keySet.find('one');
       await advance(1);
@@ -113,7 +113,7 @@ describe('RefreshingKeySet', () => {
     // There is no request: the timer drops the keys, although the next attempt is later.
     clock.advance(1);
     expect(events.at(-1)).toEqual({ issuer, type: 'expired' });
-    expect(await keySet.find('one')).toBeInstanceOf(Refusal);
+    expect(await keySet.find('one')).toBeInstanceOf(Rejected);
     expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined });
     // The timer also fetches then.
     const attempts = fetches.length;
@@ -134,14 +134,14 @@ describe('RefreshingKeySet', () => {
     expect(await keySet.find('one')).toBeArrayOfSize(1);
     published.by = failing;
     clock.pause(maxAgeMs + maxStaleMs);
-    expect(await keySet.find('one')).toBeInstanceOf(Refusal);
+    expect(await keySet.find('one')).toBeInstanceOf(Rejected);
   });
 
   test('says that keys are unavailable, not unknown, once they expired before they may be fetched again', async () => {
     const { keySet, clock, find } = await started({ jwksMaxAgeSeconds: 1, jwksMaxStaleSeconds: 0 });
     expect(await find('unknown')).toEqual([]);
     clock.pause(1000);
-    for (const kid of ['one', 'unknown']) expect(keySet.find(kid)).toEqual(new Refusal('keys_unavailable', 29));
+    for (const kid of ['one', 'unknown']) expect(keySet.find(kid)).toEqual(new Rejected('keys_unavailable', 29));
   });
 
   test('leaves room for one more fetch after the first one, which a lookup causes', async () => {
@@ -184,7 +184,7 @@ describe('RefreshingKeySet', () => {
       expect(new Set(found.map(({ length }) => length))).toEqual(new Set([isFound ? 1 : 0]));
       expect(fetches).toBeArrayOfSize(3);
       clock.pause(cooldownMs - 1);
-      expect(await keySet.find('unknown')).toEqual(source === failing ? new Refusal('keys_unavailable', 1) : []);
+      expect(await keySet.find('unknown')).toEqual(source === failing ? new Rejected('keys_unavailable', 1) : []);
       // What has come since is found without a fetch.
       expect(await keySet.findOthers('one', tried)).toBeArrayOfSize(isFound ? 1 : 0);
       expect(fetches).toBeArrayOfSize(3);
@@ -199,7 +199,7 @@ describe('RefreshingKeySet', () => {
       for (let cooldown = 1; cooldown <= 4; cooldown += 1) {
         clock.pause(cooldownMs);
         const found = await Promise.all(Array.from({ length: 2500 }, (_, index) => keySet.find(`unknown ${index}`)));
-        const expected = source === failing ? new Refusal('keys_unavailable', cooldownMs / 1000) : [];
+        const expected = source === failing ? new Rejected('keys_unavailable', cooldownMs / 1000) : [];
         expect(found.filter((each) => !Bun.deepEquals(each, expected))).toEqual([]);
         expect(keySet.find('one')).toBeArrayOfSize(1);
         expect(fetches).toBeArrayOfSize(1 + cooldown);

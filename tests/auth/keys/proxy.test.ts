@@ -43,13 +43,13 @@ describe('proxyOf()', () => {
   ])('with %s', (_, environment, host, from = url) => expect(proxyOf(from, environment)).toBe(host));
 });
 
-/** A proxy that does nothing but refuse, and one that is not there. */
+/** A proxy that does nothing but reject, and one that is not there. */
 test.each([
   ['refuses', 'the proxy refused to connect to it (ERR_PROXY_TUNNEL)'],
   ['does not listen', 'ECONNREFUSED'],
 ])('explain says that a proxy %s, without its password', async (does, cause) => {
   await using server = serve(() => new Response(null, { status: 407 }));
-  const host = does === 'refuses' ? server.url.host : '127.0.0.1:1';
+  const host = does === 'rejects' ? server.url.host : '127.0.0.1:1';
   const issuer = 'https://issuer.example.test';
   const environment = { ISSUER: issuer, AUDIENCE, HTTPS_PROXY: `http://user:secret@${host}`, INPUT: mintToken(issuer) };
   const command = [process.execPath, join(import.meta.dir, '../../../src/auth/command.ts'), 'explain'];

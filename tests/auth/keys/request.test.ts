@@ -60,7 +60,7 @@ describe('createRequest()', () => {
   });
 });
 
-/** How real servers refuse, and what they publish to a request that they take. */
+/** How real servers reject, and what they publish to a request that they take. */
 const servers: Readonly<Record<string, (headers: Headers) => number>> = {
   'the API server of Kubernetes, which has its own media type only': (headers) =>
     headers.get('accept')?.includes('application/jwk-set+json') ? 200 : 406,

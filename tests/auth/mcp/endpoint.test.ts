@@ -356,7 +356,7 @@ describe.each(doors)('%s', (_, door) => {
 
   test('tells the application of every rejection, its own included', async () => {
     const reasons: string[] = [];
-    const guard = guardFor({ onRefused: (_, reason) => void reasons.push(reason) });
+    const guard = guardFor({ onRejected: (_, reason) => void reasons.push(reason) });
     await using served = await door({ sessions: true, origins: ['https://app.example.com'] }, guard);
     const send = senderTo(served);
     const token = tokens.reader;

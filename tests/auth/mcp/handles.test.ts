@@ -77,7 +77,7 @@ const send = (guard: ReturnType<typeof guardFor>, respond: (id: string) => Respo
 };
 const [ada, bob] = [await issuer.token({ sub: 'ada' }), await issuer.token({ sub: 'bob' })];
 
-test('a response that is a refusal opens no session', async () => {
+test('a response that is a rejection opens no session', async () => {
   const statuses = [404, 200];
   const request = send(guardFor(), () => new Response(null, { status: statuses.shift() ?? 200 }));
   expect([await request(ada, 'x'), await request(bob, 'x'), await request(ada, 'x')]).toEqual([404, 200, 404]);

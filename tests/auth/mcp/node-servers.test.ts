@@ -50,7 +50,7 @@ const heads: Readonly<Record<string, (response: ServerResponse, status: number) 
 
 describe('requireMcp() without a framework', () => {
   for (const [form, write] of Object.entries(heads))
-    test(`binds a session whose ID is in ${form} to its user, unless the response is a refusal`, async () => {
+    test(`binds a session whose ID is in ${form} to its user, unless the response is a rejection`, async () => {
       const statuses = [404, 200, 200];
       await using server = await started({ sessions: true }, (response) => {
         write(response, statuses.shift() ?? 200);

@@ -522,7 +522,7 @@ test.each([
   ['necord', '@Public()'],
   ['ws', 'handleConnection'],
   ['graphql', 'context needs req'],
-])('tokenGuard() refuses a call of the type %s that has no request, and says what to write', async (type, said) => {
+])('tokenGuard() rejects a call of the type %s that has no request, and says what to write', async (type, said) => {
   const context = {
     getType: () => type,
     getClass: () => class {},

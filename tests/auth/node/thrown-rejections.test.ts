@@ -23,14 +23,14 @@ import { listen } from '../../support/raw-http.ts';
 const issuer = await createTestIssuer();
 const reasons: string[] = [];
 const scope = 'read:messages';
-const guard = createGuard({ ...issuer.options, onRefused: (_, reason) => reasons.push(reason) });
+const guard = createGuard({ ...issuer.options, onRejected: (_, reason) => reasons.push(reason) });
 const thrown = { rejection: 'throw' } as const;
 const token = await issuer.token({ sub: 'ada', scope });
 const plain = await issuer.token();
 
 describe('createGuard().requireToken()', () => {
   const request = (headers = {}) => new Request('http://localhost/messages', { headers });
-  const refused = (given = guard, headers = {}) =>
+  const rejected = (given = guard, headers = {}) =>
     given.requireToken(request(headers), { scope }).then(
       () => undefined,
       (error: unknown) => error,
@@ -45,7 +45,7 @@ describe('createGuard().requireToken()', () => {
 
   test('rejects with a RejectionError, which has the whole rejection', async () => {
     reasons.length = 0;
-    const error = (await refused(guard, bearer(plain))) as RejectionError;
+    const error = (await rejected(guard, bearer(plain))) as RejectionError;
     const rejection = (await guard.check(request(bearer(plain)), { scope })) as Response;
     expect(error).toBeInstanceOf(Error);
     expect(error).toBeInstanceOf(RejectionError);
@@ -79,7 +79,7 @@ describe('createGuard().requireToken()', () => {
     ['text that is said to be JSON', { status: 401, body: 'no', contentType: 'application/json' }, 'no'],
   ])('has the body of formatRejection: %s', async (_, format, body) => {
     const formatted = createGuard({ ...issuer.options, formatRejection: () => format });
-    const error = (await refused(formatted)) as RejectionError;
+    const error = (await rejected(formatted)) as RejectionError;
     expect(error).toMatchObject({ body, status: format.status, reason: 'credentials_missing' });
     expect([error.error, error.description]).toEqual(['missing_token', 'Authorization header is expected']);
     expect(error.headers['content-type']).toBe(format.contentType);
@@ -93,7 +93,7 @@ describe('createGuard().requireToken()', () => {
         throw fault;
       },
     });
-    expect(await refused(faulty, bearer(token))).toBe(fault);
+    expect(await rejected(faulty, bearer(token))).toBe(fault);
   });
 });
 

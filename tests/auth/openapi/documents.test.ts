@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { toOpenAPISchema } from '@elysia/openapi/openapi';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import { describeResponses, securitySchemes } from 'protected-api';
-import type { GuardOptions, PluginSettings, RefusalDescription, RejectionFormat } from 'protected-api/elysia';
+import type { GuardOptions, PluginSettings, RejectionDescription, RejectionFormat } from 'protected-api/elysia';
 import {
   createGuard,
   type DescribedResponse,
@@ -85,7 +85,7 @@ describe('the OpenAPI document of an application', () => {
     });
 
   test('declares the status, the media types and the members that formatRejection() returns', () => {
-    const formatRejection = ({ status, error, description: title }: RefusalDescription): RejectionFormat =>
+    const formatRejection = ({ status, error, description: title }: RejectionDescription): RejectionFormat =>
       status === 503
         ? { body: '<p>', contentType: 'text/html' }
         : { status: 418, body: { status, error, title, at: [null] }, contentType: 'application/problem+json' };

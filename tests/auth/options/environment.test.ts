@@ -18,7 +18,7 @@ function problemsOf(environment: object): readonly string[] {
 
 const NUMBERS = ['-1', '1.5', '1e3', '0x10', '+5', '5 0', '5s', 'soon', '99999999999999999999', '0', '1000001'];
 
-/** Texts that a setting refuses, and what it asks for instead. The rules of the options have a table of their own. */
+/** Texts that a setting rejects, and what it asks for instead. The rules of the options have a table of their own. */
 const wrong: readonly (readonly [setting: string, expected: RegExp, values: readonly string[]])[] = [
   ['ISSUER', /https/, ['https://a.example.test/,', 'http://a.example.test/', ',']],
   ['AUDIENCE', /API identifier/, ['a,,b', ',']],
@@ -175,7 +175,7 @@ describe('optionsFromEnvironment()', () => {
     ['ESC', 'PUBLIC_URL', 'https://x/\u001b[2J', 'https://x/\\u001b[2J'],
     ['DEL, C1 and Cyrillic letters', 'PUBLIC_URL', 'https://x/\u007f\u009b\u0430', 'https://x/\\u007f\\u009b\\u0430'],
     ['a quote and a line end', 'PUBLIC_URL', 'https://x/"\n.', 'https://x/\\"\\n.'],
-  ])('refuses %s in %s and repeats nothing secret or meant for a terminal', (_name, setting, value, shown) => {
+  ])('rejects %s in %s and repeats nothing secret or meant for a terminal', (_name, setting, value, shown) => {
     expect(problemsOf({ ...good, [setting]: value })).toEqual([expect.stringMatching(/^\w+ must be .*, got "/)]);
     const [problem = ''] = problemsOf({ ...good, [setting]: value });
     expect(problem.replace(/\. If JWKS_URI is set, .*/, '')).toEndWith(`, got "${shown}"`);

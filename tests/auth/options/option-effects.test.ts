@@ -171,7 +171,7 @@ const effects: Readonly<
   introspect: [opaque, 'token_opaque', 'token_inactive', () => ({ active: false })],
   isRevoked: [decide(), 'accepted', 'token_revoked', () => true],
   onAccepted: [decide(), 'accepted', 'called', called],
-  onRefused: [decide({ exp: 0 }), 'token_expired', 'called', called],
+  onRejected: [decide({ exp: 0 }), 'token_expired', 'called', called],
   onKeySetEvent: [reported, 0, 1, ({ type }: KeySetEvent) => events.push(type)],
   onReplayStoreEvent: [storeCauses, [], ['Error'], ({ cause }: { cause: string }) => causes.push(cause), dpop],
   formatRejection: [reject(({ status }) => status), 401, 418, () => ({ status: 418 })],

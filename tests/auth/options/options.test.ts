@@ -150,7 +150,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   waitUntil: callback,
   fetch: callback,
   onAccepted: callback,
-  onRefused: callback,
+  onRejected: callback,
   onKeySetEvent: callback,
   onReplayStoreEvent: callback,
   formatRejection: callback,

@@ -37,7 +37,7 @@ describe('createBindingCheck()', () => {
     ['DPoP', undefined, 'token_unbound'],
     ['DPoP', null, 'token_unbound'],
     ['DPoP', { jkt: 1 }, 'token_unbound'],
-    // RFC 7800 §3.1: the registered methods are refused, and unregistered ones are ignored (Keycloak).
+    // RFC 7800 §3.1: the registered methods are rejected, and unregistered ones are ignored (Keycloak).
     ...methods.map((name) => ['DPoP', { ...bound, [name]: 'x' }, 'token_confirmation_unsupported'] as const),
     ['DPoP', { ...bound, 'kc-jkt-type': 'DPoP' }, 'proof_missing'],
     ['DPoP', { kid: 'x' }, 'token_confirmation_unsupported'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createHash, X509Certificate } from 'node:crypto';
-import { clientCertificateFromHeader, refuseCertificate, unreadable } from '../../../src/auth/proof/certificate.ts';
+import { clientCertificateFromHeader, rejectCertificate, unreadable } from '../../../src/auth/proof/certificate.ts';
 import { certificate } from '../../support/certificates.ts';
 
 const { der, pem, thumbprint, field, escaped } = certificate('a');
@@ -66,7 +66,7 @@ describe('clientCertificateFromHeader()', () => {
   });
 });
 
-describe('refuseCertificate()', () => {
+describe('rejectCertificate()', () => {
   const garbage = Buffer.from('garbage');
   const thumbprintOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64url');
   const missing = 'certificate_missing';
@@ -109,9 +109,9 @@ describe('refuseCertificate()', () => {
     ['an empty thumbprint', der, '', mismatch],
   ];
   test.each(rows)('checks %s', async (_, value, bound, want) =>
-    expect((await refuseCertificate(value, bound))?.reason).toBe(want as never),
+    expect((await rejectCertificate(value, bound))?.reason).toBe(want as never),
   );
 
   test('returns certificate_unreadable for a promise that rejects, and catches the rejection', async () =>
-    expect((await refuseCertificate(Promise.reject(new Error('no')), thumbprint))?.reason).toBe(wrong));
+    expect((await rejectCertificate(Promise.reject(new Error('no')), thumbprint))?.reason).toBe(wrong));
 });

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { ProofVerifierOptions } from '../../../src/auth/proof/proof.ts';
-import type { ProofAlgorithm, RefusalReason } from '../../../src/auth/types.ts';
+import type { ProofAlgorithm, RejectionReason } from '../../../src/auth/types.ts';
 import { exactRsaKey } from '../../support/keys.ts';
 import { goodProofParts, type ProofOverrides, proofKey, publicJwk, sha256, thumbprintOf } from '../../support/proof.ts';
 import { smallOrder } from '../../support/signatures.ts';
@@ -52,7 +52,7 @@ const below = (publicUrl: string, htu: string): ProofRow => [`${htu} at ${public
 export const otherKey = proofKey('ES256', 'other');
 const { x } = publicJwk(proofKey());
 
-export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', readonly ProofRow[]>>> = {
+export const proofRows: Readonly<Partial<Record<RejectionReason | 'accepted', readonly ProofRow[]>>> = {
   accepted: [
     ...'ES256 ES384 RS256 PS256 EdDSA Ed25519'.split(' ').map((algorithm): ProofRow => [algorithm, { algorithm }]),
     ...keys('EdDSA', { alg: 'Ed25519' }),

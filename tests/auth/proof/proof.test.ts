@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { createProofVerifier } from '../../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
-import type { RefusalReason, ReplayStore, ReplayStoreEvent } from '../../../src/auth/types.ts';
+import type { RejectionReason, ReplayStore, ReplayStoreEvent } from '../../../src/auth/types.ts';
 import { anyProof, makeProof, proofKey, sha256, thumbprintOf, useVerified } from '../../support/proof.ts';
 import { type Change, now, otherKey, path, proofRows, publicUrl, target } from './proof-rows.ts';
 
 const { nowSeconds, token } = target;
 
-async function outcomeOf(change: Change): Promise<RefusalReason | 'accepted'> {
+async function outcomeOf(change: Change): Promise<RejectionReason | 'accepted'> {
   const { method = 'GET', requested: url = `http://127.0.0.1:3010${path}` } = change;
   const { key = proofKey(change.algorithm), thumbprint = thumbprintOf(key) } = change;
   const replayStore = createMemoryReplayStore({ now });
@@ -21,7 +21,7 @@ describe('createProofVerifier()', () => {
     for (const [name, change] of rows)
       test(`${want}: ${name}`, async () => {
         const replayStore = createMemoryReplayStore({ now });
-        expect(await outcomeOf({ ...change, replayStore })).toBe(want as RefusalReason);
+        expect(await outcomeOf({ ...change, replayStore })).toBe(want as RejectionReason);
         expect(replayStore.state().entries).toBe(want === 'accepted' ? 1 : 0);
       });
 

@@ -306,7 +306,7 @@ const others = [
 const gateway = { issuer: 'https://gateway.example.test:8443/base', allowedHosts: ['gateway.example.test:8443'] };
 const api = { issuer: 'https://localhost/', allowedHosts: ['Api.example.test'] };
 
-describe('refuseHost() of a development issuer', () => {
+describe('rejectHost() of a development issuer', () => {
   for (const [host, status, options, url = 'http://localhost/'] of [
     ...trusted.map((host) => [host, undefined, gateway] as const),
     [undefined, undefined, gateway, 'http://127.0.0.1:3010/'],
@@ -316,9 +316,9 @@ describe('refuseHost() of a development issuer', () => {
     ...others.map((host) => [host, 421, gateway] as const),
   ] as const)
     test(`returns ${status} for the Host ${JSON.stringify(host)} at ${url} with ${options.allowedHosts} allowed`, () => {
-      const { refuseHost } = createDevelopmentIssuer({ ...good, ...options, secrets: issuer.secrets });
+      const { rejectHost } = createDevelopmentIssuer({ ...good, ...options, secrets: issuer.secrets });
       const headers = host === undefined ? {} : { host };
-      expect(refuseHost(new Request(url, { headers }))?.status).toBe(status);
+      expect(rejectHost(new Request(url, { headers }))?.status).toBe(status);
     });
 });
 

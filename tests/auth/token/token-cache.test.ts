@@ -12,9 +12,9 @@ function newCache(options: { maxEntries?: number; maxBytes?: number; random?: ()
 test('one in eight new entries replaces the least recently used one in a cache full of valid entries', () => {
   let random = 1 / 8;
   const cache = newCache({ random: () => random });
-  for (const token of ['used', 'idle', 'refused']) cache.set(token, entry);
+  for (const token of ['used', 'idle', 'rejected']) cache.set(token, entry);
   cache.get('used');
-  expect(cache.get('refused')).toBeUndefined();
+  expect(cache.get('rejected')).toBeUndefined();
   random = 1 / 8 - Number.EPSILON;
   cache.set('admitted', entry);
   expect(['used', 'idle', 'admitted'].map((token) => cache.get(token) !== undefined)).toEqual([true, false, true]);

@@ -112,7 +112,7 @@ describe('createGuard().check()', () => {
 
   // Bound tokens are verified first, and then cached.
   for (const { name, reason, token, isBeforeKeys } of tokenFaults)
-    test(`refuses a token with ${name}: ${reason}${isBeforeKeys ? ', at once, without a key lookup' : ''}`, async () => {
+    test(`rejects a token with ${name}: ${reason}${isBeforeKeys ? ', at once, without a key lookup' : ''}`, async () => {
       const { options, asked } = publishedBy({ [ISSUER]: crowdedKeySet() });
       const check = createChecker(options);
       const { decide, readRequirements, state } = check.core;
@@ -148,7 +148,7 @@ describe('createGuard().check()', () => {
     ['the typ of any JWT', typed, {}, 'type_unsupported', { typ: 'JWT' }],
     ['the typ of any JWT in full', typed, {}, 'type_unsupported', { typ: 'application/jwt' }],
   ] as const)
-    test(`${want === 'accepted' ? 'accepts' : 'refuses'} ${name}`, async () =>
+    test(`${want === 'accepted' ? 'accepts' : 'rejects'} ${name}`, async () =>
       expect(await setUp(options).outcomeOf(mint(claims, header))).toBe(want));
 });
 
@@ -175,7 +175,7 @@ describe('createGuard().check() with several issuers', () => {
     ...[undefined, null, [A], { 0: A }, 7],
   ];
   for (const overrides of [...strangers.map((iss) => ({ claims: { iss, issuer: A } })), { payloadText: `["${A}"]` }])
-    test(`refuses ${JSON.stringify(overrides)} with any signature, without a fetch`, async () => {
+    test(`rejects ${JSON.stringify(overrides)} with any signature, without a fetch`, async () => {
       const { outcomeOf, asked } = setUpBoth('a', 'b');
       expect(await outcomeOf(mintToken(A, { key: rsaKey('a'), ...overrides }))).toBe('issuer_mismatch');
       expect(asked).toEqual([]);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Configuration } from 'openid-client';
-import type { GuardOptions, RefusalReason } from '../../../src/auth/types.ts';
+import type { GuardOptions, RejectionReason } from '../../../src/auth/types.ts';
 import { AUDIENCE } from '../../support/mint.ts';
 import { goProgram, javaLibraries, keycloak, python } from '../cache.ts';
 import { boundToken, discover, forApplication, forUser, introspector } from '../client.ts';
@@ -13,7 +13,7 @@ import { boundToken, discover, forApplication, forUser, introspector } from '../
 type Settings = Readonly<Record<string, string>>;
 
 /** The decision of a guard: accepted, accepted without the scope, or why not. */
-type Decided = 'accepted' | 'withoutScope' | RefusalReason;
+type Decided = 'accepted' | 'withoutScope' | RejectionReason;
 
 export interface RealServer {
   readonly name: string;

@@ -26,7 +26,7 @@ export interface Step {
 interface Application {
   readonly config?: object;
   /** Whether Elysia would lose the guard in the order of the author. */
-  readonly isRefused?: boolean;
+  readonly isRejected?: boolean;
   readonly steps: readonly Step[];
 }
 
@@ -150,7 +150,7 @@ export const applications = (guard: Guard): Readonly<Record<string, Application>
     ],
   },
   'functions that return an instance, not called': {
-    isRefused: true,
+    isRejected: true,
     steps: [
       health,
       publicThen(guard),

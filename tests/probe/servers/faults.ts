@@ -34,24 +34,24 @@ export const inQuery = (...names: readonly string[]) =>
   takes(/(.+)/, (request) => names.flatMap((name) => at(request).searchParams.get(name) ?? [])[0]);
 
 export const bearer = (parameters = '') => ({ 'www-authenticate': `Bearer ${parameters}`.trim() });
-export const refusal = (
+export const rejection = (
   status = 401,
   headers: Readonly<Record<string, string>> = bearer('error="invalid_token"'),
   text = '',
 ) => new Response(text, { status, headers });
-export const refusesIf =
+export const rejectsIf =
   (test: (request: Request) => unknown): Planted =>
   (request, right) =>
-    test(request) ? refusal() : right(request);
-/** Changes what is refused. */
-export const refusing =
-  (change: (refused: Response, request: Request) => Response): Planted =>
+    test(request) ? rejection() : right(request);
+/** Changes what is rejected. */
+export const rejecting =
+  (change: (rejected: Response, request: Request) => Response): Planted =>
   async (request, right) => {
     const response = await right(request);
     return response.status >= 400 && !isMetadata(request) ? change(response, request) : response;
   };
 export const challenging = (challenge: string) =>
-  refusing((refused) => refusal(refused.status, { 'www-authenticate': challenge }));
+  rejecting((rejected) => rejection(rejected.status, { 'www-authenticate': challenge }));
 export const failsIf =
   (test: (request: Request) => unknown): Planted =>
   (request, right) => {
@@ -84,12 +84,12 @@ export function cachedBy(keyOf: (request: Request) => string, isBehind = false):
   };
 }
 
-/** Refuses who is named in a token with a wrong signature. */
+/** Rejects who is named in a token with a wrong signature. */
 export function lockingOut(): Planted {
   const locked = new Set<unknown>();
   return async (request, right) => {
     const { sub } = tokenOf(request).includes('.') ? claimsOf(request) : {};
-    if (locked.has(sub)) return refusal();
+    if (locked.has(sub)) return rejection();
     const response = await right(request);
     if (response.status === 401 && sub !== undefined) locked.add(sub);
     return response;
@@ -121,7 +121,7 @@ export const fetching: Planted = async (request, right, { keysUrl, respond }) =>
   try {
     return respond((await jwtVerify(token, createLocalJWKSet(await fetchKeys(keysUrl)))).payload);
   } catch {
-    return refusal();
+    return rejection();
   }
 };
 /** Fetches the keys for each token, and lets everybody in while there are none. */
@@ -134,7 +134,7 @@ export const failingOpen: Planted = async (request, right, { keysUrl, respond })
   if (!keys) return respond({ sub: 'probe-control' });
   return jwtVerify(token, keys).then(
     ({ payload }) => respond(payload),
-    () => refusal(),
+    () => rejection(),
   );
 };
 /** Accepts tokens without what binds them. */
@@ -145,7 +145,7 @@ export const unbound =
     try {
       return respond(await verify(tokenOf(request)));
     } catch {
-      return refusal();
+      return rejection();
     }
   };
 export const isDpop = (request: Request) => credentials(request)?.startsWith('DPoP ');

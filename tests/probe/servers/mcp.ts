@@ -10,8 +10,8 @@ import {
   header,
   isMetadata,
   publishing,
-  refusal,
-  refusing,
+  rejecting,
+  rejection,
   tokenOf,
 } from './faults.ts';
 import { audience, type Planted } from './server.ts';
@@ -27,16 +27,16 @@ const allowed = {
 };
 /** A server that a client has no complaint about: what is guarded is POST, from one host and no page. */
 export const goodMcp: Planted = async (request, right, parts) => {
-  if (isRoot(request)) return refusal(404);
+  if (isRoot(request)) return rejection(404);
   if (isPath(request)) return publishing({ resource: `${audience}/messages` })(new Request(metadataUrl), right, parts);
   if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: allowed });
   const isBare = credentials(request) === undefined;
-  if (!isBare && (header(request, 'origin') ?? header(request, 'host'))) return refusal(403);
+  if (!isBare && (header(request, 'origin') ?? header(request, 'host'))) return rejection(403);
   const response = await right(request);
   const session = header(request, 'mcp-session-id');
   const { sub } = response.ok ? decodeJwt(tokenOf(request)) : {};
-  if (response.ok && session !== undefined && session !== sub) return refusal(404);
-  if (response.ok && request.method !== 'POST') return refusal(405);
+  if (response.ok && session !== undefined && session !== sub) return rejection(404);
+  if (response.ok && request.method !== 'POST') return rejection(405);
   if (response.ok && session === undefined) response.headers.set('mcp-session-id', String(sub));
   const told = response.headers.get('www-authenticate')?.replace(metadataUrl, `${metadataUrl}/messages`);
   if (told !== undefined) response.headers.set('www-authenticate', told);
@@ -81,26 +81,26 @@ function answeringWith(change: (response: Response) => void): Planted {
 }
 
 export const plantedMcp: Readonly<Record<McpRow, Planted>> = {
-  'mcp-metadata-found': answering(isMetadata, () => refusal(404)),
+  'mcp-metadata-found': answering(isMetadata, () => rejection(404)),
   'mcp-metadata-path': answering(isPath, shell),
   'mcp-metadata-root': answering(isRoot, () => new Response(null, { status: 500 })),
   'mcp-resource-sdk': but(publishing({ resource: 'https://api.invalid/other' })),
   'mcp-resource-vscode': but(publishing({ resource: 'https://api.invalid' })),
   'mcp-resource-gemini': but(publishing({ resource: 'https://API.invalid/messages' })),
-  'mcp-challenge-post': answering(isBare('POST'), () => refusal(403)),
-  'mcp-challenge-get': answering(isBare('GET'), () => refusal(404)),
+  'mcp-challenge-post': answering(isBare('POST'), () => rejection(403)),
+  'mcp-challenge-get': answering(isBare('GET'), () => rejection(404)),
   'mcp-challenge-delete': answering(isBare('DELETE'), () => new Response(null, { status: 204 })),
   'mcp-challenge-readable': but(
-    refusing(() =>
-      refusal(401, { 'www-authenticate': 'DPoP algs="ES256", Bearer resource_metadata="https://api.invalid/"' }),
+    rejecting(() =>
+      rejection(401, { 'www-authenticate': 'DPoP algs="ES256", Bearer resource_metadata="https://api.invalid/"' }),
     ),
   ),
   'mcp-bad-token': answering(
     (request) => tokenOf(request).startsWith('e30'),
-    () => refusal(400),
+    () => rejection(400),
   ),
   'mcp-expired-token': but(
-    refusing((refused, request) => (tokenOf(request).length > 100 ? new Response(null, { status: 500 }) : refused)),
+    rejecting((rejected, request) => (tokenOf(request).length > 100 ? new Response(null, { status: 500 }) : rejected)),
   ),
   'mcp-stream': answering(
     (request) => request.method === 'GET' && credentials(request) !== undefined,
@@ -116,7 +116,7 @@ export const plantedMcp: Readonly<Record<McpRow, Planted>> = {
   ),
   'mcp-preflight': answering(
     ({ method }) => method === 'OPTIONS',
-    () => refusal(401),
+    () => rejection(401),
   ),
   'mcp-exposed': withoutCors,
   'mcp-session': but((request, right) => {
@@ -126,7 +126,9 @@ export const plantedMcp: Readonly<Record<McpRow, Planted>> = {
     return right(new Request(request, { headers }));
   }),
   'mcp-tool-scope': but(
-    refusing((refused) => (refused.status === 403 ? refusal(403, bearer('error="insufficient_scope"')) : refused)),
+    rejecting((rejected) =>
+      rejected.status === 403 ? rejection(403, bearer('error="insufficient_scope"')) : rejected,
+    ),
   ),
   'mcp-stream-end': streaming(false),
 };

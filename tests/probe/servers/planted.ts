@@ -25,9 +25,9 @@ import {
   opensIf,
   opensTo,
   publishing,
-  refusal,
-  refusesIf,
-  refusing,
+  rejecting,
+  rejection,
+  rejectsIf,
   sessions,
   takes,
   tokenOf,
@@ -45,7 +45,7 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'key-rotated': async (request, right, { keysUrl }) => {
     if (tokenOf(request) === '' || headerOf(request).kid !== 'probe-rotated') return right(request);
     await fetchKeys(keysUrl);
-    return refusal();
+    return rejection();
   },
 
   'no-token-empty-header': opensIf((request) => credentials(request)?.trim() === ''),
@@ -69,9 +69,9 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
     header(request, 'if-none-match') ? new Response(null, { status: 304 }) : right(request),
   'no-token-upgrade': opensFor('upgrade', 'websocket'),
 
-  'scheme-any-case': refusesIf((request) => !/^(?:Bearer|DPoP) /.test(credentials(request) ?? '')),
-  'scheme-name-any-case': refusesIf((request) => header(request, 'x-names')?.includes('AUTHORIZATION')),
-  'scheme-spaces': refusesIf((request) => /^Bearer {2}/.test(credentials(request) ?? '')),
+  'scheme-any-case': rejectsIf((request) => !/^(?:Bearer|DPoP) /.test(credentials(request) ?? '')),
+  'scheme-name-any-case': rejectsIf((request) => header(request, 'x-names')?.includes('AUTHORIZATION')),
+  'scheme-spaces': rejectsIf((request) => /^Bearer {2}/.test(credentials(request) ?? '')),
   'scheme-basic': takes(/^Basic (\S+)$/),
   'scheme-none': takes(/^(\S+)$/),
   'scheme-other': takes(/^\w+ (\S+)$/),
@@ -143,21 +143,21 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'cache-refusal': adding({ 'cache-control': 'public, max-age=60' }, ({ status }) => status === 401),
   'cache-header': adding({ 'cache-control': 'max-age=60, must-revalidate' }, isGood),
 
-  'challenge-present': refusing(({ status }) => refusal(status, {})),
+  'challenge-present': rejecting(({ status }) => rejection(status, {})),
   'challenge-scheme': challenging('Negotiate'),
   'challenge-syntax': challenging('Bearer error="invalid_token'),
   'challenge-no-error': challenging('Bearer error="invalid_token"'),
   'challenge-invalid-token': challenging('Bearer error="access_denied"'),
-  'challenge-invalid-request': refusing((refused, request) =>
-    /a b$/.test(credentials(request) ?? '') ? refusal(403) : refused,
+  'challenge-invalid-request': rejecting((rejected, request) =>
+    /a b$/.test(credentials(request) ?? '') ? rejection(403) : rejected,
   ),
-  'challenge-status-no-token': refusing((refused, request) => (credentials(request) ? refused : refusal(403))),
-  'challenge-status-bad-token': refusing((refused, request) => (credentials(request) ? refusal(403) : refused)),
+  'challenge-status-no-token': rejecting((rejected, request) => (credentials(request) ? rejected : rejection(403))),
+  'challenge-status-bad-token': rejecting((rejected, request) => (credentials(request) ? rejection(403) : rejected)),
   'challenge-no-repetition': challenging('Bearer error="invalid_token", error="invalid_token"'),
   'challenge-characters': challenging('Bearer error="invalid_token", error_description="it\'s \\"bad\\""'),
-  'challenge-scope-status': refusing((refused) => refusal(refused.status === 403 ? 401 : refused.status)),
-  'challenge-scope-error': refusing(({ status }) => refusal(status, bearer('error="invalid_token"'))),
-  'challenge-resource-metadata': refusing(({ status }) => refusal(status, bearer())),
+  'challenge-scope-status': rejecting((rejected) => rejection(rejected.status === 403 ? 401 : rejected.status)),
+  'challenge-scope-error': rejecting(({ status }) => rejection(status, bearer('error="invalid_token"'))),
+  'challenge-resource-metadata': rejecting(({ status }) => rejection(status, bearer())),
 
   'error-garbage': failsIf((request) => decodeURIComponent(tokenOf(request)).includes('\0')),
   'error-header': failsIf((request) => /=\s*"?$/.test(credentials(request) ?? '')),
@@ -169,15 +169,17 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'error-long': failsIf((request) => tokenOf(request).length > 6000),
   'error-huge': failsIf((request) => tokenOf(request).length > 60_000),
 
-  'leak-stack': refusing((refused) => refusal(refused.status, bearer(), String(new Error('bad token').stack))),
-  'leak-token': refusing((refused, request) => refusal(refused.status, bearer(), `bad token ${tokenOf(request)}`)),
-  'leak-members': refusing((refused, request) =>
-    tokenOf(request) ? refusal(401, bearer(`error_description="No key ${headerOf(request).kid}"`)) : refused,
+  'leak-stack': rejecting((rejected) => rejection(rejected.status, bearer(), String(new Error('bad token').stack))),
+  'leak-token': rejecting((rejected, request) => rejection(rejected.status, bearer(), `bad token ${tokenOf(request)}`)),
+  'leak-members': rejecting((rejected, request) =>
+    tokenOf(request) ? rejection(401, bearer(`error_description="No key ${headerOf(request).kid}"`)) : rejected,
   ),
-  'leak-bad-signature': refusing((refused, request) =>
-    tokenOf(request).endsWith('.AAAA') ? refusal(401, bearer(), 'at /srv/app/node_modules/jose/verify.js:1') : refused,
+  'leak-bad-signature': rejecting((rejected, request) =>
+    tokenOf(request).endsWith('.AAAA')
+      ? rejection(401, bearer(), 'at /srv/app/node_modules/jose/verify.js:1')
+      : rejected,
   ),
-  'manners-head': refusesIf(({ method }) => method === 'HEAD'),
+  'manners-head': rejectsIf(({ method }) => method === 'HEAD'),
   'manners-cors-refusal': async (request, right) => {
     const response = await right(request);
     if (response.ok) response.headers.set('access-control-allow-origin', '*');
@@ -188,10 +190,10 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
     { 'access-control-allow-origin': 'https://spa.invalid', 'access-control-allow-credentials': 'true' },
     isGood,
   ),
-  'manners-no-success-body': refusing((refused, request) =>
+  'manners-no-success-body': rejecting((rejected, request) =>
     tokenOf(request) === ''
-      ? refused
-      : new Response('{"hello":"probe-control"}', { status: 401, headers: refused.headers }),
+      ? rejected
+      : new Response('{"hello":"probe-control"}', { status: 401, headers: rejected.headers }),
   ),
 
   'metadata-present': (request, right) => (isMetadata(request) ? new Response(null, { status: 404 }) : right(request)),
@@ -205,7 +207,7 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'metadata-no-empty-lists': publishing({ scopes_supported: [] }),
   'metadata-every-origin': publishing({}, {}),
 
-  'dpop-accepts': refusesIf(isDpop),
+  'dpop-accepts': rejectsIf(isDpop),
   'dpop-no-proof': unbound((request) => isDpop(request) && header(request, 'dpop') === undefined),
   'dpop-bearer': unbound((request) => isBearer(request) && header(request, 'dpop') === undefined),
   'dpop-bearer-proof': unbound((request) => isBearer(request) && header(request, 'dpop') !== undefined),
@@ -238,7 +240,7 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'dpop-future': proofsWithout(['future']),
   'dpop-expired': proofsWithout(['exp']),
   'dpop-crit': proofsWithout(['crit']),
-  'dpop-challenge': refusing((refused, request) => (isDpop(request) ? refusal(401, bearer()) : refused)),
+  'dpop-challenge': rejecting((rejected, request) => (isDpop(request) ? rejection(401, bearer()) : rejected)),
 
   'kid-flood': async (request, right, { keysUrl }) => {
     if (tokenOf(request) !== '' && headerOf(request).kid?.startsWith('unknown')) await fetchKeys(keysUrl);

@@ -15,7 +15,7 @@ interface Proof {
   readonly seen: Set<unknown>;
 }
 
-/** Each check, by what it is about. A proof that one of them does not find right is refused. */
+/** Each check, by what it is about. A proof that one of them does not find right is rejected. */
 const checks = {
   type: ({ header }) => header.typ === 'dpop+jwt',
   crit: ({ header }) => header.crit === undefined,
@@ -42,31 +42,31 @@ export function proofsWithout(
   return async (request, right, { verify, respond }) => {
     const [, scheme = '', token = ''] = /^(\w+) (.*)$/.exec(request.headers.get('authorization') ?? '') ?? [];
     if (scheme !== 'DPoP') return right(request);
-    const refusal = new Response(null, {
+    const rejection = new Response(null, {
       status: 401,
       headers: { 'www-authenticate': 'DPoP error="invalid_dpop_proof", algs="ES256"' },
     });
     try {
       const accepted = await verify(token);
       const [text = '', more] = (request.headers.get('dpop') ?? '').split(', ');
-      if (more !== undefined && makes('count')) return refusal;
+      if (more !== undefined && makes('count')) return rejection;
       const header = decodeProtectedHeader(text) as Proof['header'];
-      if (makes('algorithm') && header.alg !== 'ES256') return refusal;
+      if (makes('algorithm') && header.alg !== 'ES256') return rejection;
       const claims =
         makes('signature') && makes('algorithm') && makes('crit')
           ? (await jwtVerify(text, EmbeddedJWK, { currentDate: new Date(0) })).payload
           : (JSON.parse(Buffer.from(text.split('.')[1] ?? '', 'base64url').toString()) as JWTPayload);
       const proof = { request, token, header, claims, seen };
       const { jkt } = (accepted.cnf ?? {}) as { readonly jkt?: string };
-      if (makes('bound') && jkt === undefined) return refusal;
+      if (makes('bound') && jkt === undefined) return rejection;
       if (makes('binding') && jkt !== undefined && (!header.jwk || jkt !== (await calculateJwkThumbprint(header.jwk))))
-        return refusal;
+        return rejection;
       const failed = Object.entries({ ...checks, ...instead }).find(
         ([name, check]) => makes(name as Check) && !check(proof),
       );
-      return failed ? refusal : respond(accepted);
+      return failed ? rejection : respond(accepted);
     } catch {
-      return refusal;
+      return rejection;
     }
   };
 }

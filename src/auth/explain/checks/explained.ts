@@ -1,4 +1,4 @@
-import type { CheckedOptions, FetchFault, GuardOptions, RefusalReason, Requirements } from '../../types.ts';
+import type { CheckedOptions, FetchFault, GuardOptions, RejectionReason, Requirements } from '../../types.ts';
 import type { Members } from '../../values/json.ts';
 import type { ExpectedOfProof, PastedProof } from '../pasted-proof.ts';
 
@@ -16,7 +16,7 @@ export interface Check {
   /** What the options want. */
   readonly wants: string;
   /** The reasons for which it rejects, each with advice, which is empty if the reason's description is enough. */
-  readonly advice: Partial<Readonly<Record<RefusalReason, string | Proposal>>>;
+  readonly advice: Partial<Readonly<Record<RejectionReason, string | Proposal>>>;
   readonly passed: string;
 }
 
@@ -29,16 +29,16 @@ export const check = (
 ): Check => ({ name, has, wants, advice, passed });
 
 /** Returns what to change for a reason. Empty if its description is enough. */
-export const adviceFor = (checks: readonly Check[], reason: RefusalReason): string =>
+export const adviceFor = (checks: readonly Check[], reason: RejectionReason): string =>
   adviceOf(checks, reason)
     .map((advice) => (typeof advice === 'string' ? advice : advice.text))
     .join('');
 
 /** Returns the options that the advice for a reason would change; undefined if it changes none. */
-export const changeFor = (checks: readonly Check[], reason: RefusalReason): Proposal['change'] | undefined =>
+export const changeFor = (checks: readonly Check[], reason: RejectionReason): Proposal['change'] | undefined =>
   adviceOf(checks, reason).find((advice) => typeof advice !== 'string')?.change;
 
-const adviceOf = (checks: readonly Check[], reason: RefusalReason) =>
+const adviceOf = (checks: readonly Check[], reason: RejectionReason) =>
   checks.flatMap(({ advice }) => advice[reason] || []);
 
 /** What the checks are described from. */

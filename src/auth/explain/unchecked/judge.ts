@@ -2,11 +2,11 @@ import { base64url } from 'jose';
 import { createGuardCore } from '../../guard/core.ts';
 import { guardOf } from '../../guard/guard.ts';
 import { checkOptions } from '../../options/check-options.ts';
-import { Refusal, refuse } from '../../refusals.ts';
+import { Rejected, rejectFor } from '../../rejections.ts';
 import { readClaims } from '../../token/claims.ts';
 import { createHeaderReader, readUnverifiedIssuer } from '../../token/header.ts';
 import type { Verification, Verifier, VerifierOptions } from '../../token/verifier.ts';
-import type { GuardOptions, RefusalReason, Requirements } from '../../types.ts';
+import type { GuardOptions, RejectionReason, Requirements } from '../../types.ts';
 import { parseJsonObject } from '../../values/json.ts';
 import { whenSettled } from '../../values/promises.ts';
 import { observe } from '../observed.ts';
@@ -26,7 +26,7 @@ export async function judge(
   text: string,
   scheme: string,
   requirements: Requirements,
-): Promise<RefusalReason | undefined> {
+): Promise<RejectionReason | undefined> {
   const checked = checkOptions(given);
   const { options, seen } = observe(checked);
   const core = createGuardCore(options, { verifierFor: createReader });
@@ -42,14 +42,14 @@ function createReader(options: VerifierOptions): Verifier {
   return {
     verify(token): Verification | Promise<Verification> {
       const header = readHeader(token);
-      if (header instanceof Refusal) return header;
+      if (header instanceof Rejected) return header;
       const trusted = trusts.sole ?? trusts.of(readUnverifiedIssuer(token));
-      return whenSettled(trusted, (trust = refuse('issuer_mismatch')) => {
-        if (trust instanceof Refusal) return trust;
-        if (!trust.rules.algorithms.includes(header.algorithm)) return refuse('algorithm_unsupported');
+      return whenSettled(trusted, (trust = rejectFor('issuer_mismatch')) => {
+        if (trust instanceof Rejected) return trust;
+        if (!trust.rules.algorithms.includes(header.algorithm)) return rejectFor('algorithm_unsupported');
         const payload = parseJsonObject(base64url.decode(token.split('.')[1] ?? ''));
         const claims = readClaims(payload, trust.rules, now() / 1000);
-        return claims instanceof Refusal ? claims : { claims };
+        return claims instanceof Rejected ? claims : { claims };
       });
     },
     state: () => ({ cacheHits: 0, cacheEntries: 0 }),

@@ -1,7 +1,7 @@
 import { checkOptions } from '../../options/check-options.ts';
 import { identifierOf, listedIssuers } from '../../options/issuers.ts';
-import { refusals } from '../../refusals.ts';
-import type { GuardOptions, RefusalReason } from '../../types.ts';
+import { rejections } from '../../rejections.ts';
+import type { GuardOptions, RejectionReason } from '../../types.ts';
 import { describeChecks } from '../checks/checks.ts';
 import { adviceFor, changeFor, type Explained, type Proposal } from '../checks/explained.ts';
 import { judge } from './judge.ts';
@@ -50,19 +50,21 @@ export async function describeOutcome(
     const advice = adviceFor(checks, reason);
     const next: Proposal['change'] | undefined = changeFor(checks, reason);
     change = next && Object.keys(next).some((name) => !changed.has(name)) ? next : undefined;
-    said.push(change ? `Then ${advice}` : `Then it would still be rejected: ${advice || refusals[reason].description}`);
+    said.push(
+      change ? `Then ${advice}` : `Then it would still be rejected: ${advice || rejections[reason].description}`,
+    );
   }
   return said.map((each) => `. ${each}`).join('');
 }
 
 /** The reasons that depend on settings which the page of an issuer has. */
-const hasSettings: ReadonlySet<RefusalReason> = new Set([
+const hasSettings: ReadonlySet<RejectionReason> = new Set([
   ...(['issuer_mismatch', 'audience_mismatch', 'required_claim_mismatch', 'algorithm_unsupported'] as const),
   ...(['keys_unavailable', 'key_unknown', 'scope_insufficient', 'type_unsupported'] as const),
 ]);
 
 /** Returns a sentence with the page of the token's issuer, if it is known and can help. */
-export function namePage(reason: RefusalReason, iss: unknown): string {
+export function namePage(reason: RejectionReason, iss: unknown): string {
   const page = hasSettings.has(reason) ? pageOf(iss) : undefined;
   return page === undefined ? '' : `. Its settings: ${page}`;
 }

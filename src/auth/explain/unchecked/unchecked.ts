@@ -1,8 +1,8 @@
 import { checkOptions } from '../../options/check-options.ts';
 import { isDiscoverable } from '../../options/issuers.ts';
-import { Refusal, refusals } from '../../refusals.ts';
+import { Rejected, rejections } from '../../rejections.ts';
 import { createHeaderReader } from '../../token/header.ts';
-import type { CheckedOptions, GuardOptions, RefusalReason } from '../../types.ts';
+import type { CheckedOptions, GuardOptions, RejectionReason } from '../../types.ts';
 import { describeChecks } from '../checks/checks.ts';
 import { adviceFor, doubtKind, type Explained } from '../checks/explained.ts';
 import { describeChange } from '../checks/header-checks.ts';
@@ -42,7 +42,7 @@ export async function explainUnchecked(
     const advice = `Nothing was checked: ${nameOf('issuer')} and ${nameOf('audience')} are required${aside}${end}`;
     return withRender({ ...explained, status: undefined, error: undefined, advice });
   }
-  const { status, error, description } = refusals[reason];
+  const { status, error, description } = rejections[reason];
   const doubt = doubtKind(claims);
   const advice = (adviceFor(checks, reason) || description) + (doubt && `. ${doubt}`) + aside;
   const end = suggestion ? '. For an access token of the same issuer:' : '';
@@ -59,12 +59,12 @@ async function whyRejected(
   decoded: ReturnType<typeof decodePasted>,
   rules: CheckedOptions,
   isSuggested: boolean,
-): Promise<RefusalReason | undefined> {
+): Promise<RejectionReason | undefined> {
   const { text, otherScheme } = decoded;
   if (otherScheme !== undefined) return 'scheme_unsupported';
   if (text === '' || /[ \t]/.test(text)) return 'credentials_malformed';
   const header = createHeaderReader(rules.algorithms, rules.tokenType)(text);
-  if (header instanceof Refusal)
+  if (header instanceof Rejected)
     return rules.introspect && header.reason === 'token_opaque' ? undefined : header.reason;
   if (describeChange(decoded)) return 'signature_invalid';
   return isSuggested ? judge(rules, text, 'Bearer', {}) : undefined;

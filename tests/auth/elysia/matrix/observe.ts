@@ -87,7 +87,7 @@ export const observeUnguarded = (cell: Cell) =>
 /** Observes what a guard does with a cell: hostile clients come before and after one with a valid token. */
 export function observeGuarded(cell: Cell, options: Parameters<typeof resourceServer>[0], tokens: Tokens) {
   const guard: Parts['guard'] = (kind) =>
-    resourceServer({ ...options, ...(kind === 'different' && { onRefused() {} }) }, { optional: kind === 'optional' });
+    resourceServer({ ...options, ...(kind === 'different' && { onRejected() {} }) }, { optional: kind === 'optional' });
   const hostile: Client[] = ['none', 'forged', ...(cell.requirement === 'none' ? [] : (['unscoped'] as const))];
   return observe(cell, guard, [...hostile, 'valid', ...hostile], tokens);
 }

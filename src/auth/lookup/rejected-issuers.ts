@@ -1,19 +1,19 @@
-import { Refusal } from '../refusals.ts';
+import { Rejected } from '../rejections.ts';
 import { RecentMap } from '../values/recent-map.ts';
 
 /** At most 6 MiB of names. */
 const maxNames = 10_000;
 
 /** Until when names of issuers are not looked up, and why. The oldest leaves first. */
-export class RefusedIssuers extends RecentMap<{ readonly reason: Refusal['reason']; readonly until: number }> {
+export class RejectedIssuers extends RecentMap<{ readonly reason: Rejected['reason']; readonly until: number }> {
   constructor() {
     super(maxNames);
   }
 
-  find(iss: string, now: number): Refusal | undefined {
+  find(iss: string, now: number): Rejected | undefined {
     const found = this.peek(iss);
     if (!found || now >= found.until) return undefined;
-    return new Refusal(found.reason, Math.ceil((found.until - now) / 1000));
+    return new Rejected(found.reason, Math.ceil((found.until - now) / 1000));
   }
 
   /** Forgets a name, or all of them. */

@@ -1,7 +1,7 @@
 /** What `formatRejection` gets: what a client gets by default, and the internal reason. */
-export interface RefusalDescription {
-  /** The internal reason, as `onRefused` gets it; `method_not_allowed` for a request for the metadata. */
-  readonly reason: RefusalReason | 'method_not_allowed';
+export interface RejectionDescription {
+  /** The internal reason, as `onRejected` gets it; `method_not_allowed` for a request for the metadata. */
+  readonly reason: RejectionReason | 'method_not_allowed';
   /** The status that a client gets by default. */
   readonly status: 400 | 401 | 403 | 503 | 405;
   /** The body has it by default (RFC 6749 §5.2), and the challenge if there were credentials (RFC 6750 §3.1). */
@@ -24,32 +24,32 @@ export type Feature =
   | ('bearer' | 'dpop' | 'dpopOnly' | 'nonces' | 'certificates' | 'binding')
   | ('schema' | 'revocation' | 'introspection' | 'issuerLookup' | 'maxTokenAge');
 
-/** What a client gets for a refusal by default. */
-interface RefusalDetails extends Omit<RefusalDescription, 'reason'> {
+/** What a client gets for a rejection by default. */
+interface ReasonDetails extends Omit<RejectionDescription, 'reason'> {
   readonly status: 400 | 401 | 403 | 503;
   /** What the guard must have. Undefined for a reason of every guard. */
   readonly needs: Feature | undefined;
 }
 
-const refusal =
-  (status: RefusalDetails['status'], error: RefusalDetails['error'], usually?: Feature) =>
-  (description: string, needs = usually): RefusalDetails => ({ status, error, description, needs });
+const rejection =
+  (status: ReasonDetails['status'], error: ReasonDetails['error'], usually?: Feature) =>
+  (description: string, needs = usually): ReasonDetails => ({ status, error, description, needs });
 
-const missingToken = refusal(401, 'missing_token');
-const invalidRequest = refusal(400, 'invalid_request');
-const invalidToken = refusal(401, 'invalid_token');
-const invalidProof = refusal(401, 'invalid_dpop_proof', 'dpop');
-const useNonce = refusal(401, 'use_dpop_nonce', 'nonces');
-const insufficientLogin = refusal(401, 'insufficient_user_authentication');
-const insufficientScope = refusal(403, 'insufficient_scope');
-const accessDenied = refusal(403, 'access_denied');
-const unavailable = refusal(503, 'temporarily_unavailable');
+const missingToken = rejection(401, 'missing_token');
+const invalidRequest = rejection(400, 'invalid_request');
+const invalidToken = rejection(401, 'invalid_token');
+const invalidProof = rejection(401, 'invalid_dpop_proof', 'dpop');
+const useNonce = rejection(401, 'use_dpop_nonce', 'nonces');
+const insufficientLogin = rejection(401, 'insufficient_user_authentication');
+const insufficientScope = rejection(403, 'insufficient_scope');
+const accessDenied = rejection(403, 'access_denied');
+const unavailable = rejection(503, 'temporarily_unavailable');
 
 /**
  * Every reason to reject a request, for logs and metrics. Clients get the error and a constant description, so
  * responses never contain parts of a token, a key or an exception.
  */
-export const refusals = {
+export const rejections = {
   credentials_missing: missingToken('Authorization header is expected'),
   scheme_unsupported: missingToken('Authorization header must start with Bearer', 'bearer'),
   scheme_not_dpop: missingToken('Authorization header must start with DPoP', 'dpopOnly'),
@@ -128,10 +128,10 @@ export const refusals = {
  * The internal reason of a rejection, for logs and metrics.
  * @useDeclaredType
  */
-export type RefusalReason = keyof typeof refusals;
+export type RejectionReason = keyof typeof rejections;
 
 /** A decision to reject a request. It is a value, which is returned and never thrown. */
-export class Refusal {
+export class Rejected {
   /**
    * @param reason internal, for logs and metrics
    * @param retryAfterSeconds whole seconds after which a client should retry during an outage
@@ -139,7 +139,7 @@ export class Refusal {
    * @param expected the URL that a proof must have, for logs
    */
   constructor(
-    readonly reason: RefusalReason,
+    readonly reason: RejectionReason,
     readonly retryAfterSeconds = 1,
     readonly nonce?: string,
     readonly expected?: string,
@@ -149,10 +149,10 @@ export class Refusal {
 }
 
 const constants = Object.fromEntries(
-  Object.keys(refusals).map((reason) => [reason, new Refusal(reason as RefusalReason)]),
-) as Readonly<Record<RefusalReason, Refusal>>;
+  Object.keys(rejections).map((reason) => [reason, new Rejected(reason as RejectionReason)]),
+) as Readonly<Record<RejectionReason, Rejected>>;
 
-/** Returns the refusal with this reason, always the same object. */
-export function refuse(reason: RefusalReason): Refusal {
+/** Returns the rejection with this reason, always the same object. */
+export function rejectFor(reason: RejectionReason): Rejected {
   return constants[reason];
 }
