@@ -22,6 +22,12 @@ const clients = {
     client.on('error', () => {});
     return { client, close: () => client.disconnect() };
   },
+  /** It says nothing of a command that was under way when its connection ended. */
+  async 'ioredis that resends nothing'() {
+    const client = new IORedis(server.url, { autoResendUnfulfilledCommands: false });
+    client.on('error', () => {});
+    return { client, close: () => client.disconnect() };
+  },
   async Bun() {
     const client = new BunClient(server.url);
     return { client, close: () => client.close() };
@@ -47,6 +53,20 @@ describe.each(Object.entries(clients))('redisReplayStore() with %s', (name, conn
     expect(performance.now() - before).toBeLessThan(10_000);
     server.signal('SIGCONT');
     await until(async () => (await use('a')) === 'false', 'the same data');
+
+    // A client may send a command again, whose first reply was lost with the connection.
+    const keys = Array.from({ length: 100 }, (_, index) => `resent ${index}`);
+    const useAll = () => Promise.all(keys.map((key) => use(key)));
+    const early = useAll();
+    await server.command('CLIENT', 'KILL', 'TYPE', 'normal').catch(() => {});
+    const rounds = [await early, await useAll()];
+    await until(async () => (await use(crypto.randomUUID())) === 'true', 'the next connection');
+    rounds.push(await useAll());
+    for (const index of keys.keys()) {
+      const accepted = rounds.filter((round) => round[index] === 'true').length;
+      // Whether the first use was marked or not, nobody is accepted after it.
+      expect(accepted).toBeLessThanOrEqual(1);
+    }
 
     const old = Date.now();
     await server.kill();
