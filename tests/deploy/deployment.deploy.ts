@@ -53,6 +53,8 @@ await $`cp /usr/bin/env /usr/bin/kill ${machine}/usr/local/bin`.quiet();
 await $`ln -s /dev/null ${machine}/etc/systemd/system/systemd-networkd-wait-online.service`.quiet();
 const flags = ['--private-network', `--bind=${root}:/protected-api`];
 const booted = await bootSystemd(machine, [...empty, ...copied], flags);
+// HAProxy reads it when it starts.
+booted.inContainer('sh', '-c', 'echo nameserver 127.0.0.1 > /etc/resolv.conf');
 
 /** Runs a command of this machine in the network of the other one. */
 const inNetwork = (...command: readonly string[]) => ['nsenter', '--net', '--target', booted.leader(), ...command];
