@@ -91,7 +91,7 @@ async function declare(name: Package, outDir: string): Promise<void> {
  * installed package no longer needs. The declarations have the text of the settings, and llms.txt lists the pages.
  */
 const isOnSite = (path: string) =>
-  /^public\/|^(?:issuers|migration)\/(?!index)|^guides\/(?:probe|forward-auth|fapi|key-cache|own-issuer|agents|token-exchange)$/.test(
+  /^public\/|^(?:issuers|migration)\/(?!index)|^guides\/(?:probe|forward-auth|fapi|key-cache|callers|own-issuer|agents|token-exchange)$/.test(
     path,
   ) ||
   /^(?:index|explain|settings|standards|comparison.*|security|deploy|operations|kubernetes|upgrade|migration\/index)$/.test(

@@ -27,7 +27,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     ),
   ],
   Issuers: ['issuers/index', ...linksOf('issuers')],
-  'Your token': ['explain', 'troubleshooting'],
+  'Your token': ['explain', 'troubleshooting', 'guides/callers'],
   Requirements: inFolder('guides', 'scopes step-up owners users typed-claims optional-tokens'),
   Tokens: inFolder(
     'guides',

@@ -9,6 +9,7 @@ import { json } from './token-endpoint.ts';
 
 const usage = `Usage: protected-api issuer [--port <port>] [--audience <identifier>]
                             [--client <name>[:<scope>[,<scope>]]]...
+                            [--lifetime <seconds>]
 
 Starts an issuer for development on this machine, and prints commands that get
 tokens, and the settings of an API that accepts them. Keys and secrets are in
@@ -18,6 +19,7 @@ memory only.
   --audience  identifier of the API; defaults to https://api.example.com
   --client    a client and the scopes that it is granted; repeat it for several.
               Defaults to reader:read:messages and to visitor, without a scope
+  --lifetime  how long tokens are valid: 1 to 86400; defaults to 3600
 `;
 
 /** More than a token request needs, and less than what could fill the memory. */
@@ -25,9 +27,9 @@ const maxFormBytes = 65_536;
 
 /** Runs the issuer until the process ends. */
 export async function run(args: readonly string[]): Promise<void> {
-  const { port, audience, clients, help } = readFlags(args);
+  const { port, help, ...options } = readFlags(args);
   if (help) return void process.stdout.write(usage);
-  const issuer = createDevelopmentIssuer({ issuer: `http://localhost:${port}/`, audience, clients });
+  const issuer = createDevelopmentIssuer({ issuer: `http://localhost:${port}/`, ...options });
 
   // Clients try either for localhost. A machine may have no IPv6.
   await listen(issuer, port, '127.0.0.1', []);
@@ -52,6 +54,7 @@ const issuerFlags = {
   port: { type: 'string', default: '4010' },
   audience: { type: 'string', default: 'https://api.example.com' },
   client: { type: 'string', multiple: true, default: ['reader:read:messages', 'visitor'] as string[] },
+  lifetime: { type: 'string', default: '3600' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -66,9 +69,11 @@ function parseFlags(args: readonly string[]) {
 const wrongFlags = (fault: string) => new TypeError(`Cannot read flags: ${fault}`);
 
 function readFlags(args: readonly string[]) {
-  const { port, audience, client, help } = parseFlags(args);
+  const { port, audience, client, lifetime, help } = parseFlags(args);
   if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535)
     throw wrongFlags('--port must be a number from 1 to 65535');
+  if (!/^[1-9]\d{0,4}$/.test(lifetime) || Number(lifetime) > 86_400)
+    throw wrongFlags('--lifetime must be a number of seconds from 1 to 86400');
   // It stands in quotes in the commands that are printed.
   if (!/^[\x21-\x26\x28-\x7e]+$/.test(audience))
     throw wrongFlags('--audience must be printable ASCII without spaces or quotes');
@@ -79,7 +84,7 @@ function readFlags(args: readonly string[]) {
   // A scope is printable ASCII without spaces, quotes and backslashes (RFC 6749 §3.3).
   if (!clients.every(({ id, scope }) => /^[\w.-]+$/.test(id) && scope.every((each) => /^[!#-[\]-~]+$/.test(each))))
     throw wrongFlags('--client must be a name, or a name and scopes, such as reader:read:messages,read:orders');
-  return { port: Number(port), audience, clients, help };
+  return { port: Number(port), audience, clients, lifetimeSeconds: Number(lifetime), help };
 }
 
 /** Responds to a request, and prints a line for each token. */

@@ -50,7 +50,7 @@ const endpoints = {
  * @throws {TypeError} an option is missing or mistyped, or the host of `issuer` is neither a loopback host nor allowed
  */
 export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): DevelopmentIssuer {
-  const { issuer, audience, hosts } = readIssuerOptions(options);
+  const { issuer, audience, hosts, lifetimeSeconds } = readIssuerOptions(options);
   const { secrets = { signer: createSigner('RS256'), clients: new Map<string, string>() } } = options;
   const { signer } = secrets;
   const given = () => (typeof options.clients === 'function' ? options.clients() : options.clients);
@@ -59,7 +59,7 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
 
   const base = issuer.replace(/\/$/, '');
   const url = base + endpoints.token;
-  const respondToken = createTokenEndpoint({ issuer, url, audience, clients, signer });
+  const respondToken = createTokenEndpoint({ issuer, url, audience, clients, lifetimeSeconds, signer });
   const keys = [{ ...signer.jwk, kid: signer.kid, use: 'sig', alg: 'RS256' }];
   const describe = () => ({
     issuer,

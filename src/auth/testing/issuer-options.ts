@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { code, oneOrMore, text } from '../options/kinds.ts';
+import { code, integer, oneOrMore, text } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
 import { isJsonObject, isText } from '../values/json.ts';
 import { isLoopbackHost, isSecureUrl, parseUrl } from '../values/url.ts';
-import type { Signer } from './signer.ts';
+import { lifetimeSeconds as defaultLifetimeSeconds, type Signer } from './signer.ts';
 import type { Client } from './token-endpoint.ts';
 
 /** A client, and what it can be granted. */
@@ -36,6 +36,8 @@ export interface DevelopmentIssuerOptions {
    * Hosts other than loopback at which clients get tokens, with their port unless it is the default. Defaults to none.
    */
   readonly allowedHosts?: readonly string[] | undefined;
+  /** How long tokens are valid: 1 to 86,400. Defaults to 3,600. */
+  readonly lifetimeSeconds?: number | undefined;
   /** The keys and secrets of an earlier issuer, which keep its tokens valid. Defaults to new ones. */
   readonly secrets?: IssuerSecrets | undefined;
 }
@@ -52,6 +54,7 @@ const optionRules = {
   audience: oneOrMore('the API identifier'),
   clients: code('a list of clients, or a function', (value) => Array.isArray(value) || typeof value === 'function'),
   allowedHosts: code<readonly string[]>('a list of hosts, such as dev.example.com or dev.example.com:8443', areHosts),
+  lifetimeSeconds: integer(1, 86_400),
   secrets: code('the secrets of an earlier issuer', isJsonObject),
 };
 
@@ -69,11 +72,12 @@ const clientRules = {
 export function readIssuerOptions(options: DevelopmentIssuerOptions) {
   const checked = checkMembers(action, optionRules, options, ['issuer', 'audience', 'clients']);
   const { issuer = '', audience: [first = '', ...others] = [], allowedHosts = [] } = checked;
+  const { lifetimeSeconds = defaultLifetimeSeconds } = checked;
   const { protocol, host, hostname } = new URL(issuer);
   const allowed = new Set(allowedHosts.map((each) => readHost(each, protocol)?.host));
   if (!isLoopbackHost(hostname) && !allowed.has(host))
     throw new TypeError(`${action}: issuer must be a URL on a loopback host, or on an allowed host`);
-  return { issuer, audience: [first, ...others] as const, hosts: { protocol, allowed } };
+  return { issuer, audience: [first, ...others] as const, hosts: { protocol, allowed }, lifetimeSeconds };
 }
 
 /**

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, sign 
 import { base64url } from 'jose';
 import type { Members } from '../values/json.ts';
 
-/** How long issued tokens are valid. */
+/** How long issued tokens are valid by default. */
 export const lifetimeSeconds = 3600;
 
 /** Returns the time as tokens have it: seconds since 1970. */

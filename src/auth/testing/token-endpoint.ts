@@ -2,7 +2,7 @@ import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { checkProof } from '../proof/check-proof.ts';
 import { defaultProofAlgorithms } from '../proof/proof-key.ts';
 import { Rejected, rejections } from '../rejections.ts';
-import { lifetimeSeconds, nowSeconds, type Signer } from './signer.ts';
+import { nowSeconds, type Signer } from './signer.ts';
 import { GrantError, readTokenRequest, type TokenRequest } from './token-request.ts';
 
 /** A client that uses the client-credentials grant (RFC 6749 §4.4). */
@@ -23,11 +23,13 @@ export interface TokenEndpointOptions {
   readonly audience: readonly string[];
   /** Called for each request. */
   readonly clients: () => readonly Client[];
+  readonly lifetimeSeconds: number;
   readonly signer: Signer;
 }
 
 /** Returns the token endpoint of an authorization server, as a function of POST requests. */
-export function createTokenEndpoint({ issuer, url, audience, clients, signer }: TokenEndpointOptions) {
+export function createTokenEndpoint(options: TokenEndpointOptions) {
+  const { issuer, url, audience, clients, lifetimeSeconds, signer } = options;
   async function grant(request: Request) {
     const tokenRequest = await readTokenRequest(request);
     const { parameters } = tokenRequest;

@@ -43,13 +43,13 @@ test('protected-api issuer prints commands and settings that belong together, an
   expect(issuer.stdout().slice(printed.length)).toBe('Token for reader: read:messages\nToken for visitor: no scope\n');
 });
 
-test('protected-api issuer grants the clients and the audience that it is given', async () => {
+test('protected-api issuer grants the clients, the audience and the lifetime that it is given', async () => {
   const clients = ['--client', 'ci:read:a,write:$(exit)', '--client', 'a.b:x', '--client=none'];
-  await using issuer = await start('--audience', 'api', ...clients);
+  await using issuer = await start('--audience', 'api', '--lifetime', '30', ...clients);
   const tokens = await paste(issuer.stdout(), ['TOKEN', 'A_B', 'PLAIN']);
   const claims = tokens.map((token) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()));
-  const granted = claims.map(({ client_id, scope, aud }) => `${client_id} ${scope} ${aud}`);
-  expect(granted).toEqual(['ci read:a write:$(exit) api', 'a.b x api', 'none undefined api']);
+  const granted = claims.map(({ client_id, scope, aud, iat, exp }) => `${client_id} ${scope} ${aud} ${exp - iat}`);
+  expect(granted).toEqual(['ci read:a write:$(exit) api 30', 'a.b x api 30', 'none undefined api 30']);
 });
 
 test('protected-api issuer gives tokens to loopback hosts only, and survives any method and body', async () => {
@@ -68,6 +68,9 @@ test.each<[flags: string, status: number, stdout: unknown, stderr: unknown]>([
   ['--prot 1', 1, '', prints(/^Cannot read flags: Unknown option '--prot': see .*\n$/)],
   ['extra', 1, '', prints(/^Cannot read flags: .*: see .*\n$/)],
   ['--port 0', 1, '', prints(/^Cannot read flags: --port must be .*\n$/)],
+  ['--lifetime 0', 1, '', prints(/^Cannot read flags: --lifetime must be .*\n$/)],
+  ['--lifetime 86401', 1, '', prints(/^Cannot read flags: --lifetime must be .*\n$/)],
+  ['--lifetime 1h', 1, '', prints(/^Cannot read flags: --lifetime must be .*\n$/)],
   ['--port http', 1, '', prints(/^Cannot read flags: --port must be .*\n$/)],
   [`--audience a'b`, 1, '', prints(/^Cannot read flags: --audience must be .*\n$/)],
   ['--client a$b', 1, '', prints(/^Cannot read flags: --client must be .*\n$/)],

@@ -245,6 +245,9 @@ describe('createDevelopmentIssuer()', () => {
     ),
     ['audience must be the API identifier', { audience: [AUDIENCE, ''] }],
     ['audience must be the API identifier', { audience: [] }],
+    ...[0, 86_401, 1.5].map(
+      (lifetimeSeconds) => ['lifetimeSeconds must be a whole number', { lifetimeSeconds }] as const,
+    ),
     ['scopes is not an option. Did you mean scope?', { clients: [{ id: 'a', scopes: 'x' }] }],
     ['audiences is not an option. Did you mean audience?', { audiences: ['a'] }],
     ['clients must be a list', { clients: undefined }],
