@@ -87,16 +87,18 @@ async function declare(name: Package, outDir: string): Promise<void> {
 }
 
 /**
- * What is read on the site: pictures, rare needs, pages for operators, for one issuer, and for a decision that an
- * installed package no longer needs. The declarations have the text of the settings, and llms.txt lists the pages.
+ * What is read on the site: pictures, and pages for operators, for one issuer, for a rare need, and for what comes
+ * before or after writing code: choosing, installing, calling, looking for the reason of a rejection. The declarations
+ * have the text of the settings, and llms.txt lists the pages.
  */
 const isOnSite = (path: string) =>
-  /^public\/|^(?:issuers|migration)\/(?!index)|^guides\/(?:probe|forward-auth|fapi|key-cache|callers|own-issuer|agents|token-exchange)$/.test(
-    path,
-  ) ||
-  /^(?:index|explain|settings|standards|comparison.*|security|deploy|operations|kubernetes|upgrade|migration\/index)$/.test(
-    path,
-  );
+  [
+    /^(?:public|issuers|migration)\//,
+    /^(?:index|explain|troubleshooting|settings|standards|comparison.*|security|deploy|operations|kubernetes|upgrade)$/,
+    /^start\/(?:install|try-it|full-stack|graphql)$/,
+    /^guides\/(?:callers|own-issuer|agents|token-exchange|several-issuers|opaque-tokens|certificates|fapi)$/,
+    /^guides\/(?:probe|forward-auth|key-cache|observability)$/,
+  ].some((pages) => pages.test(path));
 
 /**
  * Writes the pages that people and language models need to write code without a network. Other links lead to the site.
