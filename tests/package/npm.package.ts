@@ -56,7 +56,7 @@ describe('the package, installed from its tarball', () => {
     const declared = await Bun.file(inPackage('dist/types.d.ts')).text();
     for (const option of ['issuer', 'isRevoked', 'clockToleranceSeconds'])
       expect(declared).toMatch(new RegExp(`\\*/\\n +readonly ${option}\\??:`));
-    for (const file of ['guard/guard', 'elysia/plugins', 'issuer/test-issuer'])
+    for (const file of ['guard/guard', 'elysia/plugins', 'testing/test-issuer'])
       expect(await Bun.file(inPackage(`dist/${file}.d.ts`)).text()).toContain('*/\nexport declare function');
     for (const name of new Bun.Glob('**/*.js').scanSync(inPackage('dist')))
       expect(await Bun.file(inPackage('dist', name)).text(), name).not.toMatch(/^ *\/\*\*/m);
