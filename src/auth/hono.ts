@@ -51,8 +51,12 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
         context.header(name, value, { append: name === 'vary' });
       const response = context.body(result.body, result.status as ContentfulStatusCode);
       // Not before: reading `context.res` makes a response, which takes half of the time of a rejection on Node.js.
-      for (const name of [...response.headers.keys()])
-        if (isDropped(name) && !Object.hasOwn(result.headers, name)) response.headers.delete(name);
+      for (const name of [...response.headers.keys()].filter(isDropped))
+        if (!Object.hasOwn(result.headers, name)) {
+          response.headers.delete(name);
+          // Hono adds the headers of the context once more if a middleware has read `context.res`.
+          context.header(name, undefined);
+        }
       return response as never;
     }
     context.set('protected-api', result as Accepted<AcceptedClaims, Optional>);

@@ -85,7 +85,7 @@ ${statements.map((statement) => `// @ts-expect-error\napp.${statement};`).join('
 const optionNames = Object.keys(optionRules).toSorted();
 /** What an editor proposes at the cursor `|`. */
 const completed: Readonly<Record<string, readonly string[]>> = {
-  'resourceServer(guard, { | })': ['optional', 'responses'],
+  'resourceServer(guard, { | })': ['optional', 'publicBefore', 'responses'],
   'resourceServer({ | })': optionNames,
   'createGuard({ | })': optionNames,
   'guard.check(new Request(url), { | })': ['acr', 'maxAge', 'optional', 'scope'],

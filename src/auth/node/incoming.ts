@@ -11,11 +11,17 @@ import { sharedMap } from '../values/shared.ts';
  * other runtimes import doors with this type, and have no types of Node.js.
  */
 export interface IncomingRequest {
+  /** The method. */
   readonly method?: string | undefined;
+  /** The target: a path, or in an absolute form a URL. */
   readonly url?: string | undefined;
+  /** The headers, by their name in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Names and values as the client sent them, in turn. */
   readonly rawHeaders: readonly string[];
+  /** The connection, which may be encrypted and have a certificate. */
   readonly socket: NonNullable<GuardRequest['incoming']>['socket'];
+  /** Calls the listener when the connection ends. */
   on(event: 'close', listener: () => void): unknown;
 }
 

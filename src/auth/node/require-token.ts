@@ -17,11 +17,17 @@ import { type IncomingRequest, requestOf } from './incoming.ts';
 
 /** A response of `node:http`, or of the compatibility API of `node:http2`: what is called of it. */
 export interface OutgoingResponse {
+  /** The status. */
   statusCode: number;
+  /** Whether the headers are sent already. */
   readonly headersSent: boolean;
+  /** Returns the headers that are already set. */
   getHeaders(): object;
+  /** Sets a header. */
   setHeader(name: string, value: string | number): unknown;
+  /** Removes a header. */
   removeHeader(name: string): unknown;
+  /** Sends the response, without or with a body. */
   end(): unknown;
   end(body: string): unknown;
 }
