@@ -58,7 +58,7 @@ const expected: Readonly<Record<string, Expected | undefined>> = {
 };
 /** Rows whose requests are rejected for several reasons. */
 const isMixed = (row: string) =>
-  /^error-|^credentials-(?:twice|parameter|two-headers-basic)$|^challenge-(?:present|scheme|syntax)$|^cache-refusal$/.test(
+  /^error-|^credentials-(?:twice|parameter|second-token|two-headers-basic)$|^challenge-(?:present|scheme|syntax)$|^cache-refusal$/.test(
     row,
   );
 
