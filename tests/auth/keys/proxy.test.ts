@@ -45,7 +45,7 @@ describe('proxyOf()', () => {
 
 /** A proxy that does nothing but reject, and one that is not there. */
 test.each([
-  ['refuses', 'the proxy refused to connect to it (ERR_PROXY_TUNNEL)'],
+  ['rejects', 'the proxy refused to connect to it (ERR_PROXY_TUNNEL)'],
   ['does not listen', 'ECONNREFUSED'],
 ])('explain says that a proxy %s, without its password', async (does, cause) => {
   await using server = serve(() => new Response(null, { status: 407 }));
