@@ -48,7 +48,7 @@ else if (healthcheck) {
   let text = '';
   for await (const chunk of Bun.stdin.stream().pipeThrough(new TextDecoderStream())) {
     text += chunk;
-    // A token has at most 8 KiB, so this is another file.
+    // A token has at most 16 KiB, so this is another file.
     if (text.length > 1_000_000) fail('Cannot explain a token: standard input has more than a megabyte');
   }
   if (text.trim() === '') fail('Cannot explain a token: standard input is empty');

@@ -22,7 +22,7 @@ ${Object.entries(words)
 protected-api <command> --help describes its flags.
 `;
 
-/** Reads standard input. A token has at most 8 KiB, so more than a megabyte is another file. */
+/** Reads standard input. A token has at most 16 KiB, so more than a megabyte is another file. */
 async function readInput(): Promise<string> {
   let input = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) {

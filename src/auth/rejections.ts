@@ -46,6 +46,12 @@ const accessDenied = rejection(403, 'access_denied');
 const unavailable = rejection(503, 'temporarily_unavailable');
 
 /**
+ * Of a token, in characters. Generous: most access tokens are below 2 KiB, but one of a person with 200 groups is not.
+ * Bun and Node.js limit all headers of a request to as much, so there a server rejects it first.
+ */
+export const maxTokenLength = 16_384;
+
+/**
  * Every reason to reject a request, for logs and metrics. Clients get the error and a constant description, so
  * responses never contain parts of a token, a key or an exception.
  */
@@ -55,7 +61,7 @@ export const rejections = {
   scheme_not_dpop: missingToken('Authorization header must start with DPoP', 'dpopOnly'),
   dpop_required: invalidToken('Token must be sent with the scheme DPoP and a proof', 'dpopOnly'),
   credentials_malformed: invalidRequest('Authorization header must be a scheme followed by one token'),
-  token_oversized: invalidToken('Token is longer than 8192 characters'),
+  token_oversized: invalidToken(`Token is longer than ${maxTokenLength} characters`),
   token_opaque: invalidToken('Token is opaque, not a JWT: request a token for the audience of this API'),
   token_encrypted: invalidToken(
     'Token is encrypted: configure the issuer to sign access tokens without encrypting them',

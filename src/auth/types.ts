@@ -77,7 +77,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA (or Ed25519),
    * ML-DSA-44, ML-DSA-65 and ML-DSA-87. A key without `alg` is used only with the first listed algorithm that fits, so
    * put the issuer's algorithm first. HS256 is not accepted, because whoever can verify such a token can also sign one.
-   * ML-DSA (RFC 9964) works on Bun, Deno and Node.js 24.7 or later; a signature of ML-DSA-87 takes 6,170 of the 8,192
+   * ML-DSA (RFC 9964) works on Bun, Deno and Node.js 24.7 or later; a signature of ML-DSA-87 takes 6,170 of the 16,384
    * characters that a token may have. Defaults to RS256.
    */
   readonly algorithms: readonly (Algorithm | 'Ed25519')[];
@@ -230,7 +230,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * is checked like the claims of a JWT. `iss` may be missing if there is a single issuer. With several, the guard
    * trusts the `iss` of the object. If the function belongs to one issuer of a list, another `iss` is rejected. If it
    * throws, returns no object or takes longer than `jwksTimeoutSeconds`, which aborts `signal`, the client gets a 503.
-   * Text over 8,192 characters, or with characters that no token has (RFC 6750 §2.1), is rejected without a call.
+   * Text over 16,384 characters, or with characters that no token has (RFC 6750 §2.1), is rejected without a call.
    */
   readonly introspect?:
     | ((token: string, given: { readonly signal: AbortSignal }) => object | PromiseLike<object>)

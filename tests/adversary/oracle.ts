@@ -40,7 +40,7 @@ export const DEFAULTS = {
 
 export type Members = Readonly<Record<string, unknown>>;
 
-const MAX_TOKEN_BYTES = 8192;
+const MAX_TOKEN_BYTES = 16_384;
 const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
 
 const only = (outcome: Outcome): Decision => ({ outcomes: [outcome], scopes: [] });

@@ -72,10 +72,12 @@ const claims = fc.oneof(
   member('token_use', ['access', 'id', 'ACCESS', ['access']]),
   anyMember(['iss', 'aud', 'exp', 'nbf', 'scope', 'sub', 'jti', 'Exp', '__proto__']),
 );
+/** Servers reject headers of the length of the other one themselves. */
+const sentFaults = tokenFaults.filter(({ reason }) => reason !== 'token_oversized');
 /** Rows of the table of faults, each reason as likely as any other, and members that are anything. */
 const change: fc.Arbitrary<TokenRow> = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...acceptedTokens) },
-  ...Object.values(Object.groupBy(tokenFaults, ({ reason }) => reason)).map((faults = []) =>
+  ...Object.values(Object.groupBy(sentFaults, ({ reason }) => reason)).map((faults = []) =>
     fc.constantFrom(...faults.map(({ name, token }): TokenRow => [name, token])),
   ),
   { weight: 4, arbitrary: header.map((changed): TokenRow => ['header', { header: changed }]) },

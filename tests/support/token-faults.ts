@@ -43,7 +43,7 @@ const reasons = new Map(
 
 /** Rules of our own, and faults that need a key of `crowdedKeySet()` or of a file. */
 const own: Readonly<Partial<Record<RejectionReason, readonly TokenRow[]>>> = {
-  token_oversized: [['more than 8 KiB', { claims: { note: 'n'.repeat(8192) } }]],
+  token_oversized: [['more than 16 KiB', { claims: { note: 'n'.repeat(12_288) } }]],
   token_malformed: [['an empty payload', { payloadText: '' }]],
   algorithm_unsupported: [
     [

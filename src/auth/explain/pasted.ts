@@ -1,5 +1,5 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { maxTokenLength } from '../token/header.ts';
+import { maxTokenLength } from '../rejections.ts';
 import { ifPossible } from '../values/faults.ts';
 import { type Members, withoutNulls } from '../values/json.ts';
 

@@ -1,6 +1,6 @@
 import { base64url } from 'jose';
 import { algorithmOf } from '../keys/algorithms.ts';
-import { type Rejected, rejectFor } from '../rejections.ts';
+import { maxTokenLength, type Rejected, rejectFor } from '../rejections.ts';
 import type { Algorithm, TokenType } from '../types.ts';
 import { isCanonicalBase64Url } from '../values/base64url.ts';
 import { parseJsonObject } from '../values/json.ts';
@@ -11,8 +11,6 @@ export interface TokenHeader {
   readonly kid: string;
 }
 
-/** Generous: most access tokens are below 2 KiB, and common servers limit a header line to 8 KiB. */
-export const maxTokenLength = 8192;
 const accessTokenTypes = ['at+jwt', 'application/at+jwt'];
 /** RFC 7515 §4.1.9: `application/` can be left out. */
 const allowedTypes: Readonly<Record<TokenType, ReadonlySet<unknown>>> = {

@@ -1,5 +1,5 @@
 import { base64url } from 'jose';
-import { Rejected, rejectFor } from '../rejections.ts';
+import { maxTokenLength, Rejected, rejectFor } from '../rejections.ts';
 import type { Claims, GuardOptions } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { createFaultWarning, ifPossible, nameOfFault } from '../values/faults.ts';
@@ -7,7 +7,6 @@ import { isJsonObject, type Members, parseJsonObject, withoutNulls } from '../va
 import { promised } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { readClaims } from './claims.ts';
-import { maxTokenLength } from './header.ts';
 import { isPlaceholder } from './placeholder.ts';
 import type { Trusts } from './trust.ts';
 

@@ -89,7 +89,7 @@ function begin(command: string | undefined, settings: Settings): Started | undef
 }
 type Settings = Awaited<ReturnType<typeof serveIssuer>>['settings'];
 
-/** Reads standard input if it is a file or a pipe. More than a megabyte is no token, which has at most 8 KiB. */
+/** Reads standard input if it is a file or a pipe. More than a megabyte is no token, which has at most 16 KiB. */
 async function readToken(): Promise<string> {
   const source = fstatSync(0);
   if (!(source.isFile() || source.isFIFO() || source.isSocket())) return '';

@@ -300,7 +300,7 @@ explains('a critical header', { header: { crit: ['exp'], exp: 1 } }, [
   '401 invalid_token: …',
 ]);
 explains('an opaque token', text('c2VjcmV0LXRva2Vu'), [
-  'format 16 characters in 1 part rejected: a signed JWT has three parts of base64url and at most 8192 characters',
+  'format 16 characters in 1 part rejected: a signed JWT has three parts of base64url and at most 16384 characters',
   'algorithm none not reached',
   'signature none not reached',
   '401 invalid_token: the client must request a token for https://api.example.test/ (the parameter resource of RFC 8707, or audience)…',
@@ -312,7 +312,7 @@ explains('an encrypted token', text('a.b.c.d.e'), [
 ]);
 const nested = Buffer.from(`{"iss":${'['.repeat(100_000)}${']'.repeat(100_000)}}`).toString('base64url');
 explains('an oversized token', text(`eyJ.${nested}.x`), [
-  ' characters in 3 parts rejected: a signed JWT has three parts of base64url and at most 8192 characters…',
+  ' characters in 3 parts rejected: a signed JWT has three parts of base64url and at most 16384 characters…',
   '401 invalid_token: the token is too long: configure the issuer to put fewer claims, such as groups, into it',
 ]);
 const nothing = '400 invalid_request: nothing was pasted. Paste a token, or pipe one to standard input';

@@ -170,12 +170,12 @@ describe('a text or a document', () => {
     ['key set, in keys of one kid', 100, (size) => isTold(() => readKeySet(keysOf(size, 1000))), 'read', 'too_large'],
     [
       'token',
-      8192,
+      16_384,
       async (size) => String((await sole('a.b.c'.padEnd(size, 'c'))).reason),
       'token_malformed',
       'token_oversized',
     ],
-    ['opaque token', 8192, (size) => reasonOf('x'.repeat(size)), 'token_inactive', 'token_oversized'],
+    ['opaque token', 16_384, (size) => reasonOf('x'.repeat(size)), 'token_inactive', 'token_oversized'],
     ['proof', 4096, (size) => reasonOf(proven('x'.repeat(size))), 'proof_malformed', 'proof_oversized'],
     ['iss for the function issuer', 512, named, 'issuer_mismatch', 'issuer_mismatch'],
   ])('%s: %p fit, and one more is rejected', async (_, limit, read, fits, more) => {
@@ -183,7 +183,7 @@ describe('a text or a document', () => {
   });
 
   test('that is too long reaches no function of the application', () => {
-    expect([asked, issuers].map((texts) => texts.map((text) => text.length))).toEqual([[8192], [512]]);
+    expect([asked, issuers].map((texts) => texts.map((text) => text.length))).toEqual([[16_384], [512]]);
   });
 });
 

@@ -3,8 +3,8 @@ import { TokenCache } from '../../../src/auth/token/token-cache.ts';
 import { deepFreeze } from '../../../src/auth/values/json.ts';
 
 const header = `Bearer${' '.repeat(8000)}`;
-/** The space for claims in a token of 8 KiB. */
-const maxLength = 5800;
+/** The space for claims in a token of 16 KiB. */
+const maxLength = 11_900;
 
 const list = (count: number, item: (index: number) => string) =>
   `[${Array.from({ length: count }, (_, index) => item(index))}]`;

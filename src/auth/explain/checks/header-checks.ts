@@ -1,4 +1,5 @@
 import { algorithmOf, algorithmRules } from '../../keys/algorithms.ts';
+import { maxTokenLength } from '../../rejections.ts';
 import { allowsType } from '../../token/header.ts';
 import { isPlaceholder } from '../../token/placeholder.ts';
 import { type Check, check, type Explained, joined, plural, show } from './explained.ts';
@@ -58,7 +59,7 @@ export function describeHeader(explained: Explained): readonly Check[] {
     check(
       'format',
       size,
-      'a signed JWT has three parts of base64url and at most 8192 characters',
+      `a signed JWT has three parts of base64url and at most ${maxTokenLength} characters`,
       format,
       'signed JWT',
     ),
