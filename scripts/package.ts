@@ -87,13 +87,13 @@ async function declare(name: Package, outDir: string): Promise<void> {
 }
 
 /**
- * What is read on the site: pictures, and pages for operators, for one issuer, for a rare need, and for what comes
+ * What is read on the site: pages for operators, for one issuer, for a rare need, and for what comes
  * before or after writing code: choosing, installing, calling, looking for the reason of a rejection. The declarations
  * have the text of the settings, and llms.txt lists the pages.
  */
 const isOnSite = (path: string) =>
   [
-    /^(?:public|issuers|migration)\//,
+    /^(?:issuers|migration)\//,
     /^(?:index|explain|troubleshooting|settings|standards|comparison.*|security|deploy|operations|kubernetes|upgrade)$/,
     /^start\/(?:install|try-it|full-stack|graphql)$/,
     /^guides\/(?:callers|own-issuer|agents|token-exchange|several-issuers|opaque-tokens|certificates|fapi)$/,
@@ -110,13 +110,10 @@ async function writePages(pagesDir: string): Promise<void> {
   );
   await Bun.write(join(pagesDir, 'llms.txt'), llmsText('', packed));
   for (const page of Object.values(packed).flat()) {
-    const text = standalone(page, true).replaceAll(
-      /(\]\(|(?:src|srcset)=")(?![a-z]+:|#)([^)"#\s]+)/g,
-      (link, start, path) => {
-        const to = posix.join(posix.dirname(page), path.replace(/\.md$/, ''));
-        return isOnSite(to) ? start + site + to.replace(/^public\/|(?<=^|\/)index$/, '') : link;
-      },
-    );
+    const text = standalone(page, true).replaceAll(/(\]\()(?![a-z]+:|#)([^)#\s]+)/g, (link, start, path) => {
+      const to = posix.join(posix.dirname(page), path.replace(/\.md$/, ''));
+      return isOnSite(to) ? start + site + to.replace(/(?<=^|\/)index$/, '') : link;
+    });
     await Bun.write(join(pagesDir, `${page}.md`), text);
   }
 }

@@ -112,12 +112,13 @@ export const withTabs = (page: string): string =>
     );
 
 /**
- * Returns the text of a page for a reader without the site: its links lead anywhere, its form is on the site, and its tables are not
+ * Returns the text of a page for a reader without the site: its links lead anywhere, its form and pictures are on the site, and its tables are not
  * aligned, because the package contains it.
  */
 export const standalone = (page: string, isInstalled = isReleased()): string =>
   withNote(readPage(page), isInstalled)
     .replace(/(?<=\]\()[^)\s]+/g, (href) => onGitHub(href, page) ?? href)
+    .replace(/(?<=\]\(|src="|srcset=")\.*\/?public\//g, site)
     .replace(/^\|.*\|$/gm, (row) => row.replace(/ {2,}/g, ' ').replace(/-{4,}/g, '---'))
     .replace(/^<[A-Z]\w+ \/>$/m, `The form is at ${site}${page}.`);
 

@@ -83,7 +83,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly algorithms: readonly (Algorithm | 'Ed25519')[];
   /** `jwt`, or `at+jwt`: only tokens whose `typ` says that they are access tokens (RFC 9068 §4). Defaults to jwt. */
   readonly tokenType: TokenType;
-  /** Claims that can list scopes. The first that a token has is used. `/a/b` is a JSON Pointer. Defaults to scope. */
+  /** Claims that can list scopes. The first that is not empty is used. `/a/b` is a JSON Pointer. Defaults to scope. */
   readonly scopeClaim: readonly string[];
   /**
    * Rejects a token that grants no scope, on every route. Where one identifier names both an application and its API,

@@ -26,11 +26,14 @@ test.each([
   expect(pages.filter((page) => page.startsWith(folder) && !reached.has(page))).toEqual([]);
 });
 
-test('readers without the site are led to its form, and see no component', () => {
+test('readers without the site are led to its form and pictures, and see no component', () => {
   const texts = Object.values(sections)
     .flat()
     .map((page) => standalone(page));
   expect(texts.filter((text) => /^<[A-Z]/m.test(text))).toEqual([]);
+  const pictures = texts.flatMap((text) => text.match(/[^("\s]+\.(?:svg|png)(?=[)"])/g) ?? []);
+  expect(pictures).toContain(`${site}status.svg`);
+  for (const picture of pictures) expect(existsSync(join(root, 'docs/public', picture.replace(site, '')))).toBeTrue();
   expect(standalone('explain')).toContain(`The form is at ${site}explain.`);
 });
 
