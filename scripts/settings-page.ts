@@ -170,8 +170,8 @@ The same file means different values to different readers. In these columns, B i
   with \`export\`.
 - **A byte order mark** costs systemd and Podman the first variable. Line ends of Windows are ignored.
 
-The service does not start if it notices such a mistake: quotes around a value, white space before \`#\`, a distinguished name that lost its
-backslashes, or a secret that was cut below its least length. It cannot notice a cut \`AUDIENCE\`, for example.`.replaceAll(
+The service does not start if it notices such a mistake. It notices quotes around a value, white space before \`#\`, a distinguished name that lost
+its backslashes, and a secret that is now too short. It cannot notice a cut \`AUDIENCE\`, for example.`.replaceAll(
   '\\`',
   '`',
 );

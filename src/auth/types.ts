@@ -110,10 +110,10 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   /**
    * Claims that a token must have, each with the given value, or one of several. A claim that is a list must contain
    * the value. `null`, alone or in a list, stands for a claim that is missing. A name that begins with `/` is a JSON
-   * Pointer. The setting is a JSON object without quotes around it, such as `{"groups":"CN=a,OU=b","act":null}`, or a
-   * list of `name=value`, in which `\,` and `\\` are a comma and a backslash. A token is rejected if one of
+   * Pointer. The setting is a JSON object without quotes around it, such as `{"groups":"CN=a,OU=b","act":null}`. It can
+   * also be a list of `name=value`, in which `\,` and `\\` are a comma and a backslash. A token is rejected if one of
    * `token_use, token_usage, token_type, tokenType, TokenType, tokenName, tok_type, typ, drn, events` says that it is
-   * an ID, refresh, offline or logout token, unless that claim is listed here: then only the list decides.
+   * an ID, refresh, offline or logout token. If that claim is listed here, only the list decides.
    * @example { azp: 'my-client', email_verified: true, '/realm_access/roles': ['admin', 'operator'] }
    */
   readonly requiredClaims: Readonly<Record<string, RequiredValue | readonly RequiredValue[]>>;
@@ -140,8 +140,8 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly dpopNonceSecret?: string | readonly string[] | undefined;
   /**
    * The https URL at which clients reach the API. Challenges then name the URL of its metadata (RFC 9728 §5.1). For an
-   * API with several names, a list, whose hosts differ: the URL whose host the request has in `Host` counts for its
-   * challenge, metadata and proofs, and the first one for any other host.
+   * API with several names, it is a list of URLs with different hosts. The `Host` header of a request selects the URL
+   * for its challenge, metadata and proofs. For any other host, the first one counts.
    */
   readonly publicUrl?: string | readonly string[] | undefined;
   /**
@@ -257,8 +257,8 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly errorHeaders?: Readonly<Record<string, string>> | undefined;
   /**
-   * Called with the promise of each fetch of keys, and of each call of the function `issuer`, that a check begins and
-   * does not wait for. It is for runtimes that end background work with the request: `waitUntil` of
+   * Called with a promise for each fetch of keys, and each call of the function `issuer`, for which a check does not
+   * wait. It is for runtimes that end background work with the request: `waitUntil` of
    * `cloudflare:workers` and `@vercel/functions`, `after` of Next.js. Its exceptions are ignored. `start()` and
    * `reload()` do not call it.
    */
