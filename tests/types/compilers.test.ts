@@ -5,6 +5,7 @@ import ts from 'typescript-5';
 import { compilePackage } from '../../scripts/package.ts';
 import { optionRules } from '../../src/auth/options/rules.ts';
 import manifest from '../../src/auth/package.json';
+import probe from '../../src/probe/package.json';
 import { isNight } from '../support/node-versions.ts';
 import { root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -153,6 +154,28 @@ describe('with the declarations of the package', () => {
     expect(texts.length).toBeGreaterThan(5);
     for (const text of texts) expect(text).not.toMatch(/(?:from|import) *\(?"[^"]+\.json"/);
   });
+
+  test('declarations name only files of the package, what it is installed with, and its peers', async () => {
+    const packages: Readonly<Record<string, { dependencies: object; peerDependencies?: object }>> = {
+      auth: manifest,
+      probe,
+    };
+    await compilePackage(join(folder, 'probe-dist'), 'probe');
+    for (const [name, { dependencies, peerDependencies }] of Object.entries(packages)) {
+      const from = name === 'auth' ? dist : join(folder, 'probe-dist');
+      const declared = (await readdir(from, { recursive: true })).filter((file) => file.endsWith('.d.ts'));
+      expect(declared.length).toBeGreaterThan(5);
+      const known = Object.keys({ ...dependencies, ...peerDependencies });
+      for (const file of declared) {
+        const text = (await Bun.file(join(from, file)).text()).replaceAll(/^ *\*.*$/gm, '');
+        const named = [...text.matchAll(/(?:\bfrom |\bimport |\bimport\(|(?:types|path)=)['"]([^'"]+)['"]/g)];
+        const packagesOf = named.map(
+          ([, specifier = '']) => /^(?:\.|node:|(?:@[^/]+\/)?[^/]+)/.exec(specifier)?.[0] ?? '',
+        );
+        expect(packagesOf.filter((it) => !['.', 'node:', ...known].includes(it))).toEqual([]);
+      }
+    }
+  }, 60_000);
 
   // What docs/start/install.md says of pairs, beside the ES modules above.
   test.each([

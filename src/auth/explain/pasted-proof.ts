@@ -1,4 +1,5 @@
-import { base64url, calculateJwkThumbprint } from 'jose';
+import * as base64url from 'jose/base64url';
+import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
 import { rejections } from '../rejections.ts';
 import type { CheckedOptions, GuardRequest, RejectionReason, Scheme } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';

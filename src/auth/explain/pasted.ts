@@ -1,4 +1,5 @@
-import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import { decodeJwt } from 'jose/jwt/decode';
 import { maxTokenLength } from '../rejections.ts';
 import { ifPossible } from '../values/faults.ts';
 import { type Members, withoutNulls } from '../values/json.ts';

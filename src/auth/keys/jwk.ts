@@ -1,4 +1,6 @@
-import { base64url, type CryptoKey, importJWK } from 'jose';
+import type { CryptoKey } from 'jose';
+import * as base64url from 'jose/base64url';
+import { importJWK } from 'jose/key/import';
 import type { Algorithm } from '../types.ts';
 import { printable } from '../values/ascii.ts';
 import { isCanonicalBase64Url } from '../values/base64url.ts';

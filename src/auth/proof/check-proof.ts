@@ -1,4 +1,7 @@
-import { base64url, calculateJwkThumbprint, compactVerify, errors } from 'jose';
+import * as base64url from 'jose/base64url';
+import * as errors from 'jose/errors';
+import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
+import { compactVerify } from 'jose/jws/compact/verify';
 import { importPublicJwk, type PublicJwk } from '../keys/jwk.ts';
 import { Rejected, rejectFor } from '../rejections.ts';
 import { checkTime } from '../token/claims.ts';

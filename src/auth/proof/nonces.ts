@@ -1,4 +1,4 @@
-import { base64url } from 'jose';
+import * as base64url from 'jose/base64url';
 
 /*
  * Nonces that the server gives out (RFC 9449 §9): a time and its HMAC, so that nothing is stored, and every process

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { parseArgs } from 'node:util';
-import { decodeJwt } from 'jose';
+import { decodeJwt } from 'jose/jwt/decode';
 import { printable } from '../values/ascii.ts';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from './development-issuer.ts';
 import { shellQuoted } from './token-commands.ts';

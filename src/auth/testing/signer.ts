@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { base64url } from 'jose';
+import * as base64url from 'jose/base64url';
 import type { Members } from '../values/json.ts';
 
 /** How long issued tokens are valid by default. */

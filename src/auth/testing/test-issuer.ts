@@ -1,5 +1,5 @@
 import { createPrivateKey, randomUUID } from 'node:crypto';
-import { calculateJwkThumbprint } from 'jose';
+import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
 import { code, text, withDefault } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
 import { certificateThumbprint } from '../proof/certificate.ts';

@@ -1,4 +1,4 @@
-import { base64url } from 'jose';
+import * as base64url from 'jose/base64url';
 import { algorithmOf } from '../keys/algorithms.ts';
 import { maxTokenLength, type Rejected, rejectFor } from '../rejections.ts';
 import type { Algorithm, TokenType } from '../types.ts';

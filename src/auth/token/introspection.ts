@@ -1,4 +1,4 @@
-import { base64url } from 'jose';
+import * as base64url from 'jose/base64url';
 import { maxTokenLength, Rejected, rejectFor } from '../rejections.ts';
 import type { Claims, GuardOptions } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';

@@ -1,4 +1,6 @@
-import { compactVerify, errors, type VerifyOptions } from 'jose';
+import type { VerifyOptions } from 'jose';
+import * as errors from 'jose/errors';
+import { compactVerify } from 'jose/jws/compact/verify';
 import { algorithms, namesOf } from '../keys/algorithms.ts';
 import type { VerificationKey } from '../keys/key-set.ts';
 import { isKeyFor } from '../keys/tenants.ts';

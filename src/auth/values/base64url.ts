@@ -1,4 +1,4 @@
-import { base64url } from 'jose';
+import * as base64url from 'jose/base64url';
 
 /** Returns the SHA-256 hash in base64url. */
 export async function sha256(value: string | Uint8Array): Promise<string> {

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import { decodeJwt } from 'jose/jwt/decode';
 import type { TestIssuer } from 'protected-api/testing';
 import type { Base } from '../forge/forge.ts';
 import { type KeyServer, publishNew } from '../issuer/served-issuer.ts';

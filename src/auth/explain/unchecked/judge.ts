@@ -1,4 +1,4 @@
-import { base64url } from 'jose';
+import * as base64url from 'jose/base64url';
 import { createGuardCore } from '../../guard/core.ts';
 import { guardOf } from '../../guard/guard.ts';
 import { checkOptions } from '../../options/check-options.ts';
