@@ -24,7 +24,7 @@ export async function startHaproxy(
 }
 
 /** What the configuration of nginx is included in. The pool of connections is so small that all clients share them. */
-const nginxConf = `daemon off;
+export const nginxConf = `daemon off;
 user root;
 worker_processes 1;
 pid nginx.pid;
