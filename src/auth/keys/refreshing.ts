@@ -181,7 +181,8 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     const afterFailures = this.#failures;
     // Counted from the start of the fetch, because a slow response may be as old as its request.
     this.fetchedAt = this.#attemptedAt;
-    this.#expiresAt = this.fetchedAt + lifetimeMs;
+    // Keys of a slow issuer may be older than that when they arrive: what waited for them uses them all the same.
+    this.#expiresAt = Math.max(this.fetchedAt + lifetimeMs, this.options.clock.now() + 1000);
     // If the stale time is short, early enough to end before the keys expire.
     const dueMs = Math.min(this.#jittered(maxAgeMs), lifetimeMs - this.#timeoutMs);
     this.nextAttemptAt = this.fetchedAt + Math.max(dueMs, this.#cooldownMs());

@@ -228,3 +228,16 @@ describe('createGuard().check() takes', () => {
     test(`requirements with ${name}`, async () =>
       expect(await check(requestWith(`Bearer ${tokenOf()}`), requirements)).toMatchObject({ status }));
 });
+
+test('a token is accepted by keys that are older than their maximum age when they arrive', async () => {
+  const times = { jwksMaxAgeSeconds: 1, jwksMaxStaleSeconds: 0, jwksCooldownSeconds: 1 };
+  const slow = async () => {
+    world.clock += 1500;
+    return published();
+  };
+  const { world, statusOf } = setUp({ ...times, keys: undefined, fetch: slow });
+  for (let turn = 0; turn < 3; turn += 1) {
+    world.clock += 1500;
+    expect(await statusOf(requestWith(valid()))).toBe('client-1');
+  }
+});
