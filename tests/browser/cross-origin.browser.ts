@@ -61,7 +61,12 @@ const expressRows: readonly Row[] = [
   ['a report of Express', '/messages', reports, { status: 200, body: { hello: 'client-1' } }],
   ['a 401 of Express', '/messages', {}, missingToken],
   ['a 401 of Express after a preflight', '/messages', withPreflight, missingToken],
-  ['a 403 of Express', '/messages', { token }, { status: 403, ...challenge(/scope="read:messages"/) }],
+  [
+    'a 403 of Express',
+    '/messages',
+    { token: { claims: { scope: '' } } },
+    { status: 403, ...challenge(/scope="read:messages"/) },
+  ],
   ['the metadata of Express', metadataPath, {}, metadata],
   ['the metadata of Express after a preflight', metadataPath, withPreflight, metadata],
 ];

@@ -52,7 +52,7 @@ describe('the page /explain', () => {
     ['a wrong audience', { claims: { aud: 'b' } }, '', /^401 invalid_token: the client must request a token for http/],
     [
       'a missing scope',
-      {},
+      { claims: { scope: 'other' } },
       'read:messages',
       /^403 insufficient_scope: the client must request the scope read:messages/,
     ],

@@ -123,7 +123,7 @@ describe('the package, installed from its tarball', () => {
     );
     const script = `
       const { createGuard } = await import('${manifest.name}');
-      const { resourceServer } = await import('${manifest.name}');
+      const { resourceServer } = await import('${manifest.name}/elysia');
       const guard = createGuard({ issuer: 'http://127.0.0.1:9/', audience: 'a' });
       for (const requireToken of [${imports}, resourceServer]) console.log(typeof requireToken(guard));`;
     const { stdout } = await $`node --input-type=module -e ${script}`.cwd(folder()).quiet();

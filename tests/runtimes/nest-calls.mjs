@@ -57,7 +57,7 @@ class Reports {
     return handled;
   }
 }
-decorate(Reports, [Controller('reports'), RequireToken({ scope })], {
+decorate(Reports, [Controller('messages'), RequireToken({ scope })], {
   read: [[Get()], Auth()],
   handled: [[Get('handled'), Public()]],
 });

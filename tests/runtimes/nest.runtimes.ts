@@ -77,7 +77,7 @@ for (const version of versions)
 
       test.each([
         ['the scope', { claims: { scope } }, 200],
-        ['no scope', {}, 403],
+        ['no scope', { claims: { scope: '' } }, 403],
         ['an expired token', { claims: { scope, exp: 1 } }, 401],
         ['no token', undefined, 401],
       ])('responds to a request with %s', async (_, token, status) => {
