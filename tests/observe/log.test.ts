@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { optionsFromEnvironment } from 'protected-api';
 import { version } from '../../package.json' with { type: 'json' };
 import { settingOf } from '../../src/auth/options/setting.ts';
+import { maxTokenLength } from '../../src/auth/rejections.ts';
 import { processRules, readSettings } from '../../src/settings.ts';
 import { type Environment, run, until } from '../support/child-process.ts';
 import { START_TIMEOUT_MS } from '../support/fixture.ts';
@@ -51,7 +52,9 @@ test.each([sourceForm, executableForm])(
     ]);
     expect(lines.find(({ msg }) => msg === 'Settings')).toMatchObject({ audience: [AUDIENCE], tokenCacheSize: 10000 });
     const requests = lines.filter(({ msg }) => msg === 'Request');
-    expect(requests.filter(({ route }) => route !== '/livez')).toHaveLength(tokens.length + HEADERS.length + 2);
+    // Bun itself responds to longer headers.
+    const read = sent.filter((token) => token.length < maxTokenLength);
+    expect(requests.filter(({ route }) => route !== '/livez')).toHaveLength(read.length + HEADERS.length + 2);
     expect(requests.find(({ route }) => route === '/api/private')).toMatchObject({ status: 200, outcome: 'accepted' });
     expect(requests.at(-1)).toMatchObject({ route: 'unmatched', status: 404 });
   },
