@@ -16,7 +16,7 @@ const page = await readText('docs/deploy.md');
 const [, ...sections] = page.slice(0, page.indexOf('\n## Stop and restart')).split('\n## ');
 const blocks = sections.flatMap((section) => {
   const [heading] = section.split('\n', 1);
-  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = ''], index) => [
+  return [...section.matchAll(/^```(?:ba)?sh\n(.*?)^```$/gms)].map(([, text = ''], index) => [
     `${heading} ${index + 1}`,
     text,
   ]);
