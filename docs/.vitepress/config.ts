@@ -2,35 +2,17 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defineConfig, type HeadConfig } from 'vitepress';
-import manifest from '../../src/auth/package.json' with { type: 'json' };
-import probe from '../../src/probe/package.json' with { type: 'json' };
 import { checkAnchors } from './anchors.ts';
 import { wrapLine } from './code.ts';
 import { withContentPolicy } from './content-policy.ts';
 import { configureMarkdown, slugify } from './markdown.ts';
+import { writeRedirects } from './moved.ts';
 import * as written from './pages.ts';
 import { searchedHtml } from './search.ts';
+import { reference, sidebars } from './sidebar.ts';
 
 const { repository, sections, site, slogan } = written;
 const base = new URL(site).pathname;
-/** TypeDoc has written a page for each door. */
-const reference = {
-  Reference: Object.keys(manifest.exports)
-    .filter((door) => door !== './package.json')
-    .map((door) => `reference/${door.replace(/^\.\/?/, '') || manifest.name}`)
-    .concat(`reference/${probe.name}`),
-};
-
-const sidebar = Object.entries({ ...sections, ...reference }).map(([text, pages]) => ({
-  text,
-  items: [
-    ...pages.map((page) => ({ text: written.shortTitleOf(page), link: `/${page.replace(/index$/, '')}` })),
-    ...(written.furtherItems[text] ?? []),
-  ],
-  // Long sections are closed until one of their pages is open.
-  ...(!/Start|Your token|Look up/.test(text) && { collapsed: true }),
-}));
-
 /** Leads from the URL of a page with a slash at its end to the page, unless the host has added the slash to a folder. */
 const withoutSlash = `const { pathname, hash } = location;
 if (/[^/]\\/$/.test(pathname) && !document.referrer.endsWith(pathname)) location.replace(pathname.slice(0, -1) + hash);`;
@@ -86,7 +68,7 @@ export default defineConfig({
       { text: 'Guide', link: '/', activeMatch: '^/(?!reference)' },
       { text: 'Reference', link: '/reference/', activeMatch: '^/reference' },
     ],
-    sidebar,
+    sidebar: sidebars(),
     outline: [2, 3],
     search: {
       provider: 'local',
@@ -109,6 +91,7 @@ export default defineConfig({
   async buildEnd({ outDir, pages }) {
     checkAnchors(outDir, base, pages);
     await writeFile(join(outDir, 'llms.txt'), written.llmsText(site, { ...sections, ...reference }));
+    await writeRedirects(outDir, base);
     for (const page of pages) await writeFile(join(outDir, page), written.standalone(page.replace(/\.md$/, '')));
   },
 });

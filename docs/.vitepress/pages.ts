@@ -59,6 +59,7 @@ export const furtherItems: Readonly<Record<string, readonly { readonly text: str
     { text: 'Deno', link: '/start/fetch#deno' },
     { text: 'AWS Lambda', link: '/start/fetch#aws-lambda' },
   ],
+  'Look up': [{ text: 'API reference', link: '/reference/' }],
 };
 
 const shortTitles: Readonly<Record<string, string>> = {

@@ -3,12 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { llmsText, readPage, sections, site, standalone, withTabs } from '../../docs/.vitepress/pages.ts';
 import { pages, readText, root } from '../support/repository.ts';
-
-/** Returns the anchors that GitHub gives to the headings of a page. */
-const anchorsOf = (text: string) =>
-  Array.from(text.toLowerCase().matchAll(/^#+ (.*)$/gm), ([, heading = '']) =>
-    heading.replace(/[^\w\s-]/g, '').replaceAll(' ', '-'),
-  );
+import { anchorsOf } from './anchors.ts';
 
 /** Returns the pages to which a page links by a relative path. */
 const linksOf = async (page: string) =>

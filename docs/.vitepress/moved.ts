@@ -1,0 +1,40 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { site } from './pages.ts';
+
+/**
+ * Where the text of a former page is now: a page, or one of its sections. An entry with an anchor is for that section of the former
+ * page, the one without for the rest. `tests/docs/published-pages.txt` lists all pages that the site has ever had.
+ */
+export const moved: Readonly<Record<string, string>> = {};
+
+/** Returns a page that leads to where the text of a former page is now, with and without scripts. */
+function redirect(page: string, base: string): string {
+  const urlOf = (target = '') => base + target.replace(/(?<=^|\/)index(?=#|$)/, '');
+  const target = urlOf(moved[page]);
+  const anchors = Object.entries(moved).flatMap(([from, to]) =>
+    from.startsWith(`${page}#`) ? [[from.slice(page.length), urlOf(to)]] : [],
+  );
+  // A page that moved as a whole keeps its headings.
+  const rest = target.includes('#') ? "''" : 'location.hash';
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Moved</title>
+<link rel="canonical" href="${new URL(target, site).href}">
+<script>location.replace((${JSON.stringify(Object.fromEntries(anchors))})[location.hash] ?? '${target}' + ${rest});</script>
+<noscript><meta http-equiv="refresh" content="0; url=${target}"></noscript>
+<p>This page is now <a href="${target}">here</a>.</p>
+`;
+}
+
+/** Writes a page at the URL of each former page, and at that of its Markdown. The host of the site has no redirects. */
+export async function writeRedirects(outDir: string, base: string): Promise<void> {
+  for (const page of Object.keys(moved).filter((from) => !from.includes('#'))) {
+    const file = join(outDir, page);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(`${file}.html`, redirect(page, base));
+    const [path, anchor] = moved[page]?.split('#') ?? [];
+    await writeFile(`${file}.md`, `# Moved\n\nThis page is now ${site}${path}.md${anchor ? ` (#${anchor})` : ''}\n`);
+  }
+}

@@ -1,0 +1,57 @@
+import { readText } from '../support/repository.ts';
+
+/** What each reader has to read, in order, and in how many minutes. */
+export const roles: Readonly<Record<string, { readonly minutes: number; readonly pages: readonly string[] }>> = {
+  'developer with Express': {
+    minutes: 46,
+    pages: pagesOf(
+      'index start/install start/express start/try-it issuers/auth0 explain guides/testing guides/scopes guides/errors',
+    ),
+  },
+  'developer with NestJS': {
+    minutes: 58,
+    pages: pagesOf(
+      'index start/install start/nestjs start/try-it issuers/auth0 explain guides/testing guides/scopes guides/errors',
+    ),
+  },
+  operator: {
+    minutes: 70,
+    pages: ['README.md', 'deploy/README.md', ...pagesOf('deploy operations kubernetes settings troubleshooting')],
+  },
+  'operator at night': { minutes: 22, pages: pagesOf('operations') },
+  reviewer: {
+    minutes: 80,
+    pages: ['README.md', 'SECURITY.md', ...pagesOf('security standards comparison guides/dpop')],
+  },
+  'author of an MCP server': {
+    minutes: 80,
+    pages: pagesOf(
+      'start/mcp guides/mcp issuers/mcp-clients guides/probe guides/step-up guides/several-issuers standards guides/token-exchange',
+    ),
+  },
+  caller: { minutes: 12, pages: pagesOf('guides/callers') },
+  contributor: { minutes: 33, pages: ['README.md', 'CONTRIBUTING.md', 'MAINTAINING.md'] },
+};
+
+function pagesOf(names: string): readonly string[] {
+  return names.split(' ').map((name) => `docs/${name}.md`);
+}
+
+/** Returns the minutes that a careful reader needs: 200 words, or 20 lines of code, in each. */
+export async function minutesOf(pages: readonly string[]): Promise<number> {
+  let [words, lines] = [0, 0];
+  for (const text of await Promise.all(pages.map(readText))) {
+    const blocks = /^ *```[^\n]*\n(.*?)^ *```$/gms;
+    lines += Array.from(text.matchAll(blocks), ([, block = '']) => block.split('\n').length - 1).reduce(
+      (a, b) => a + b,
+      0,
+    );
+    const prose = text.replaceAll(blocks, '').replaceAll(/<!--.*?-->|(?<=\])\([^)]*\)/gs, '');
+    words += prose.match(/[\p{L}\p{N}][\p{L}\p{N}'’_.-]*/gu)?.length ?? 0;
+  }
+  return Math.round(words / 20 + lines / 2) / 10;
+}
+
+if (import.meta.main)
+  for (const [role, { minutes, pages }] of Object.entries(roles))
+    console.log(`${role}: ${await minutesOf(pages)} of ${minutes} minutes, ${pages.length} pages`);
