@@ -6,7 +6,10 @@ import { site } from './pages.ts';
  * Where the text of a former page is now: a page, or one of its sections. An entry with an anchor is for that section of the former
  * page, the one without for the rest. `tests/docs/published-pages.txt` lists all pages that the site has ever had.
  */
-export const moved: Readonly<Record<string, string>> = {};
+export const moved: Readonly<Record<string, string>> = {
+  'start/koa': 'start/express#koa',
+  'start/koa#optional-tokens': 'start/express#optional-tokens-in-koa',
+};
 
 /** Returns a page that leads to where the text of a former page is now, with and without scripts. */
 function redirect(page: string, base: string): string {

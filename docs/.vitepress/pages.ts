@@ -23,7 +23,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     'index',
     ...inFolder(
       'start',
-      'install try-it elysia hono express fastify nestjs koa fetch workers nextjs full-stack graphql mcp',
+      'install try-it elysia hono express fastify nestjs fetch workers nextjs full-stack graphql mcp',
     ),
   ],
   Issuers: ['issuers/index', ...linksOf('issuers')],

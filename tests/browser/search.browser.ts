@@ -11,7 +11,7 @@ const rows = Object.entries({
   hono: 'start/hono',
   elysia: 'start/elysia',
   nestjs: 'start/nestjs',
-  koa: 'start/koa',
+  koa: 'start/express#koa',
   nextjs: 'start/nextjs',
   'cloudflare workers': 'start/workers',
   deno: 'start/fetch#deno',

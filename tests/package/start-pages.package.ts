@@ -10,7 +10,7 @@ import { follow, type Start } from '../support/start-page.ts';
 import { runWorker } from '../support/worker.ts';
 
 const nest = '@nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs typescript @types/node';
-const packages = `elysia @sinclair/typebox @elysia/node hono @hono/node-server express fastify @fastify/cors koa @modelcontextprotocol/server tsx@4.23.15 ${nest}`;
+const packages = `elysia @sinclair/typebox @elysia/node hono @hono/node-server express fastify @fastify/cors @modelcontextprotocol/server tsx@4.23.15 ${nest}`;
 const folder = installedPackage(packages);
 const path = (version = newestNode) =>
   [dirname(nodePath(version)), dirname(process.execPath), process.env.PATH].join(':');
@@ -41,7 +41,7 @@ const inWorkerd: Start = (command, port) => {
 
 const [newer, older] = ['Node.js 22.18 or later', 'Older Node.js'];
 const [oldestNode = ''] = nodeVersions;
-const servers = ['express', 'fastify', 'koa', 'mcp', 'hono', 'fetch', 'elysia'];
+const servers = ['express', 'fastify', 'mcp', 'hono', 'fetch', 'elysia'];
 
 /** By day, the runtime for which a page is written: the examples run on the others. */
 const rows: readonly (readonly [page: string, tab: string | undefined, start: Start])[] = [
