@@ -5,7 +5,7 @@ import { defineConfig, type HeadConfig } from 'vitepress';
 import { checkAnchors } from './anchors.ts';
 import { wrapLine } from './code.ts';
 import { withContentPolicy } from './content-policy.ts';
-import { configureMarkdown, slugify } from './markdown.ts';
+import { configureMarkdown } from './markdown.ts';
 import { writeRedirects } from './moved.ts';
 import * as written from './pages.ts';
 import { searchedHtml } from './search.ts';
@@ -58,7 +58,7 @@ export default defineConfig({
   ],
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
-    anchor: { slugify },
+    anchor: { slugify: written.slugify },
     config: configureMarkdown,
     codeTransformers: [{ line: wrapLine }],
   },

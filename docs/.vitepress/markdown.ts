@@ -9,13 +9,6 @@ const widestRow = 150;
 /** A name of at most so many characters stays on one line. */
 const longestName = 26;
 
-/** The anchors that GitHub gives to headings. */
-export const slugify = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replace(/[^\w\s-]/g, '')
-    .replaceAll(' ', '-');
-
 /** Changes how pages are drawn. In the repository and in the package, the same pages are plain Markdown. */
 export function configureMarkdown(md: Markdown): void {
   md.core.ruler.before('normalize', 'tabs', (state) => {

@@ -150,3 +150,10 @@ export function llmsText(base: string, listed = sections): string {
   const first = `Begin with the [${titleOf('quick-reference')}](${base}quick-reference.md): the shortest correct code for each server.`;
   return `# Protected API\n\n> ${slogan}\n\n${first}\n\n${lists.join('\n')}`;
 }
+
+/** The anchors that GitHub gives to headings. */
+export const slugify = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-');

@@ -1,4 +1,4 @@
-import { slugify } from '../../docs/.vitepress/markdown.ts';
+import { slugify } from '../../docs/.vitepress/pages.ts';
 
 /** Returns the anchors that GitHub and the site give to the headings of a page: a second one of a name has a number. */
 export function anchorsOf(text: string): readonly string[] {
