@@ -1,5 +1,4 @@
 import type { Context, Env, Input, MiddlewareHandler } from 'hono';
-import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { isAccepted } from './guard/decision.ts';
 import { isDropped, nonceHeaders } from './guard/rejection.ts';
 import { createRouteCheck, requireAccepted } from './guard/route-check.ts';
@@ -17,6 +16,32 @@ export interface GuardedEnv<Auth> {
   /** Those of the application. */
   Variables: object;
 }
+
+/** The part of a Hono context that a guard uses, also of the context of another copy of Hono. */
+export interface HookContext {
+  /** The request, which holds that of Web standards. */
+  readonly req: { readonly raw: Request };
+  /** What the runtime gives. */
+  readonly env: unknown;
+  /** What middleware has set. */
+  readonly var: object;
+  /** Sets a header, or removes it. */
+  header(name: string, value?: string, options?: { append?: boolean }): void;
+  /** Returns the rejection. */
+  body(data: string, status?: number): Response;
+  /** Sets what `authOf` returns. */
+  set(key: string, value: unknown): void;
+}
+
+/**
+ * Hono middleware, also for another copy of Hono than the package imports. Hono infers the type of the claims from the
+ * last member of this type, so with another copy, write `authOf<MyClaims>(c)`.
+ */
+export type TokenMiddleware<Auth> = ((
+  context: HookContext,
+  next: () => Promise<void>,
+) => Promise<Response | undefined>) &
+  MiddlewareHandler<GuardedEnv<Auth>>;
 
 /** A plain `Context` has any environment, which does not say what the claims are. */
 type AuthIn<Known> = 0 extends Known & 1
@@ -37,9 +62,9 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
   guard: Guard<AcceptedClaims>,
   requirements: CheckRequirements<Optional> = {},
   options: RejectionOptions = {},
-): MiddlewareHandler<GuardedEnv<Accepted<AcceptedClaims, Optional>>> {
+): TokenMiddleware<Accepted<AcceptedClaims, Optional>> {
   const check = createRouteCheck(guard, requirements, options);
-  return async (context: Context, next) => {
+  return async (context: HookContext, next: () => Promise<void>) => {
     const { raw } = Object(context.req);
     // That of @hono/node-server. Others have none.
     const { incoming } = Object(context.env);
@@ -49,7 +74,7 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
     if (!isAccepted(result)) {
       for (const [name, value] of Object.entries(result.headers))
         context.header(name, value, { append: name === 'vary' });
-      const response = context.body(result.body, result.status as ContentfulStatusCode);
+      const response = context.body(result.body, result.status);
       // Not before: reading `context.res` makes a response, which takes half of the time of a rejection on Node.js.
       for (const name of [...response.headers.keys()].filter(isDropped))
         if (!Object.hasOwn(result.headers, name)) {
@@ -57,7 +82,7 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
           // Hono adds the headers of the context once more if a middleware has read `context.res`.
           context.header(name, undefined);
         }
-      return response as never;
+      return response;
     }
     context.set('protected-api', result as Accepted<AcceptedClaims, Optional>);
     await next();
@@ -74,11 +99,13 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
  * @throws {TypeError} no guard has accepted the request, and `optional` is not set
  */
 export function authOf<Known extends Env, Given extends Input>(context: Context<Known, string, Given>): AuthIn<Known>;
-export function authOf<AcceptedClaims extends object | undefined>(context: Context): AuthOf<AcceptedClaims>;
+export function authOf<AcceptedClaims extends object | undefined = Claims>(
+  context: Pick<HookContext, 'var'>,
+): AuthOf<AcceptedClaims>;
 export function authOf<AcceptedClaims extends object = Claims>(
-  context: Context,
+  context: Pick<HookContext, 'var'>,
   options: OptionalAuth | undefined,
 ): AuthOf<AcceptedClaims | undefined> | undefined;
-export function authOf(context: Context, options?: OptionalAuth) {
+export function authOf(context: Pick<HookContext, 'var'>, options?: OptionalAuth) {
   return requireAccepted(Object(Object(context).var)['protected-api'], options);
 }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { copyFile, readdir } from 'node:fs/promises';
+import { copyFile, cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import ts from 'typescript-5';
 import { compilePackage } from '../../scripts/package.ts';
@@ -21,7 +21,11 @@ const compilerOptions = {
 };
 /** The files of each project, with what it has besides. The service is no application of the package. */
 const projects: Readonly<Record<string, object>> = {
-  programs: { compilerOptions: { ...compilerOptions, noEmit: true }, include: ['*.ts'], exclude: ['exported-*'] },
+  programs: {
+    compilerOptions: { ...compilerOptions, noEmit: true },
+    include: ['*.ts', 'copies/*.ts'],
+    exclude: ['exported-*'],
+  },
   application: { compilerOptions: { ...compilerOptions, composite: true }, files: ['exported-application.ts'] },
   plugin: {
     compilerOptions: { ...compilerOptions, composite: true, isolatedDeclarations: true },
@@ -120,6 +124,12 @@ describe('with the declarations of the package', () => {
     await Bun.write(join(folder, 'package.json'), '{ "type": "module" }');
     for (const name of await readdir(import.meta.dir))
       if (!/test|service/.test(name)) await copyFile(join(import.meta.dir, name), join(folder, name));
+    // An application with a Hono of its own. Of two packages of one version, TypeScript reads only the first.
+    const hono = join(folder, 'copies/node_modules/hono');
+    await cp(join(root, 'node_modules/hono/dist/types'), join(hono, 'dist/types'), { recursive: true });
+    const { exports } = await Bun.file(join(root, 'node_modules/hono/package.json')).json();
+    await Bun.write(join(hono, 'package.json'), JSON.stringify({ name: 'hono', version: '0.0.1', exports }));
+    await copyFile(join(import.meta.dir, 'copied-hono.ts'), join(folder, 'copies/copied-hono.ts'));
   });
 
   test.each([
