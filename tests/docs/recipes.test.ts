@@ -1,6 +1,9 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
+import { McpServer as FirstServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { WebStandardStreamableHTTPServerTransport as FirstTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { decodeJwt, SignJWT } from 'jose';
 import { clientCredentialsGrant, tokenRevocation } from 'openid-client';
@@ -72,6 +75,52 @@ describe('the recipe', () => {
     const statuses = [await send('bob', ofBob), ...(await Promise.all(ofAda.map((id) => send('ada', id))))];
     expect(statuses.map(({ status }) => status)).toEqual([200, 404, 200, 200]);
   });
+
+  test.each([
+    ['1', FirstServer, FirstTransport],
+    ['2', McpServer, WebStandardStreamableHTTPServerTransport],
+  ] as const)(
+    'guides/mcp: a transport of the SDK %s replays events to their user only',
+    async (_, Server, Transport) => {
+      const { eventsOf } = await loadCopy('guides/mcp#What outlives a request');
+      const begin = async (user: string) => {
+        const server = new Server({ name: 'notes', version: '1.0.0' });
+        (server as McpServer).registerTool('read', {}, () => ({
+          content: [{ type: 'text', text: `A note of ${user}` }],
+        }));
+        const transport = new Transport({ sessionIdGenerator: () => user, eventStore: eventsOf(user) });
+        await server.connect(transport as never);
+        const headers = {
+          ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+          'mcp-protocol-version': '2025-11-25',
+        };
+        const send = async (init: RequestInit, more = {}) => {
+          const request = new Request(`${audience}/mcp`, { ...init, headers: { ...headers, ...more } });
+          return transport.handleRequest(request);
+        };
+        const post = (method: string, params: object, more = {}) =>
+          send({ method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) }, more);
+        const clientInfo = { name: 'test', version: '1.0.0' };
+        await post('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo });
+        const inSession = { 'mcp-session-id': user };
+        const events = await (await post('tools/call', { name: 'read', arguments: {} }, inSession)).text();
+        const [first = ''] = [...events.matchAll(/^id: (.*)$/gm)].map(([, id = '']) => id);
+        /** Returns what is replayed after an event, until the stream says nothing for a moment. */
+        const replay = async (id: string) => {
+          const response = await send({ method: 'GET' }, { ...inSession, 'last-event-id': id });
+          if (!response.ok) return String(response.status);
+          const part = await response.body?.getReader().read();
+          return new TextDecoder().decode(part?.value);
+        };
+        return { first, replay };
+      };
+      const [ada, bob] = [await begin('ada'), await begin('bob')];
+      expect([await ada.replay(ada.first), await bob.replay(ada.first)]).toEqual([
+        expect.stringContaining('A note of ada'),
+        '400',
+      ]);
+    },
+  );
 
   test('guides/websockets#GraphQL subscriptions and message queues: a token without a request', async () => {
     const id = 'guides/websockets#GraphQL subscriptions and message queues';
