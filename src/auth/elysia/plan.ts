@@ -4,7 +4,7 @@
  */
 import type { GuardCore } from '../guard/core.ts';
 import type { Decision } from '../guard/decide.ts';
-import { isAccepted, type Rejection } from '../guard/decision.ts';
+import { isAccepted, ownClaimsOf, type Rejection } from '../guard/decision.ts';
 import { allOf } from '../guard/requirements.ts';
 import { requirementError } from '../guard/scopes.ts';
 import { haveEqualOptions } from '../options/check-options.ts';
@@ -96,7 +96,8 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
         : inner?.use.core.reject(request, rejectFor('access_denied'), withoutChallenge);
     for (const [place, { use }] of checks.entries()) {
       const policy = use.core.readScope(returned, route);
-      const claims = accepted[place]?.ownClaims;
+      const decision = accepted[place];
+      const claims = decision && ownClaimsOf(decision);
       const rejection = claims ? policy.check(claims) : rejectFor('credentials_missing');
       if (rejection) return use.core.reject(request, rejection, policy);
     }

@@ -45,7 +45,7 @@ export function createGuardCore(
   const { readRequirements, readScope, scopesOf, checkAnyScope } = createPolicyReader({ ...options, rulesOf, now });
   const prepared = prepareRejections(options.formatRejection);
   const reject = createReject(options, prepared);
-  const { decide, schemeOf } = createDecide(options, { verifier, reject, withinLimit, checkAnyScope, now });
+  const { decide, schemeOf } = createDecide(options, { verifier, reject, withinLimit, checkAnyScope, scopesOf, now });
   const state = () => ({ ...verifier.state(), issuers: keys.state() });
 
   return {

@@ -9,7 +9,8 @@ import type { TimeAndRandom } from '../values/clock.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { attempt, ignoreRejection, isPromise, run, type Steps, wait, whenSettled } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
-import { accept, type Rejection } from './decision.ts';
+import { createAnonymous, createAuthentication } from './authentication.ts';
+import type { Rejection } from './decision.ts';
 import { offeredCredentials } from './offered-credentials.ts';
 import { acceptedSchemes, type createReject } from './rejection.ts';
 import type { RoutePolicy } from './requirements.ts';
@@ -20,15 +21,7 @@ import type { RoutePolicy } from './requirements.ts';
  */
 
 /** What a request is accepted with, with the mark of what is accepted, or the rejection. */
-export type Decision = AcceptedToken | AcceptedAnonymous | Rejection;
-
-/** What a request is accepted with, and the claims as its token has them. */
-export interface AcceptedToken extends Pick<Authentication, 'claims' | 'token' | 'dpopNonce'> {
-  readonly ownClaims: Claims;
-}
-
-/** A request without credentials, where a token is optional. */
-type AcceptedAnonymous = Anonymous & Readonly<Record<'ownClaims', undefined>>;
+export type Decision = Authentication | Anonymous | Rejection;
 
 interface DecideParts extends Pick<TimeAndRandom, 'now'> {
   readonly verifier: Verifier;
@@ -36,6 +29,7 @@ interface DecideParts extends Pick<TimeAndRandom, 'now'> {
   readonly withinLimit: WithinLimit;
   /** Whether a token grants a scope at all, if that is required of every token. */
   readonly checkAnyScope: RoutePolicy['check'] | undefined;
+  readonly scopesOf: (claims: Claims) => readonly string[];
 }
 
 /**
@@ -43,13 +37,14 @@ interface DecideParts extends Pick<TimeAndRandom, 'now'> {
  * check that fails decides. Does NOT check `jti` of a token, that there is a `sub`, nor who may see which resource.
  */
 export function createDecide(options: CheckedOptions, parts: DecideParts) {
-  const { verifier, reject, checkAnyScope, now } = parts;
+  const { verifier, reject, checkAnyScope, scopesOf, now } = parts;
   const { onAccepted } = options;
   const readCredentials = createCredentialsReader(options);
   const share = createSharing(options);
   const checkBinding = createBindingCheck({ ...options, withinLimit: parts.withinLimit, now });
   const applySchema = createClaimsReader(options.claims);
   const checkRevocation = createRevocationCheck(options, parts.withinLimit);
+  const authenticate = createAuthentication(scopesOf);
   const anonymous = createAnonymous();
 
   function* decide(request: GuardRequest, policy: RoutePolicy): Steps<Decision> {
@@ -81,14 +76,14 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
     const used = proof && (yield* wait(proof.use()));
     if (used) return rejected(used);
     // Meanwhile the token may have expired, or its key have left: then it is verified by what is trusted now.
-    const hasWaited = [verification, binding, revocation].some(isPromise);
+    const hasWaited = isPromise(verification) || isPromise(binding) || isPromise(revocation);
     const again = hasWaited ? verifier.verify(token, verified) : verified;
     const current = isPromise(again) ? yield* wait(again) : again;
     if (current instanceof Rejected) return rejected(current);
     announce(request, shared, claims);
     // Step-up (RFC 9470 §4), then scope (RFC 6750 §3.1).
     const unmet = policy.check(ownClaims) ?? checkAnyScope?.(ownClaims);
-    return unmet ? rejected(unmet) : accept({ claims, token, ownClaims, dpopNonce: proof?.nextNonce });
+    return unmet ? rejected(unmet) : authenticate(current, claims, token, proof?.nextNonce);
   }
 
   function announce(request: GuardRequest, shared: Shared, claims: Claims): void {
@@ -108,18 +103,6 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
     schemeOf: (request: GuardRequest) => readCredentials(request).scheme,
   };
 }
-
-const createAnonymous = (): AcceptedAnonymous =>
-  Object.freeze(
-    accept({
-      claims: undefined,
-      token: undefined,
-      scopes: Object.freeze([]),
-      clientId: undefined,
-      dpopNonce: undefined,
-      ownClaims: undefined,
-    }),
-  );
 
 /** What `isRevoked` gets besides the claims. */
 class RevocationCheck extends Limited {

@@ -1,4 +1,4 @@
-import type { RejectionReason } from '../types.ts';
+import type { Claims, RejectionReason } from '../types.ts';
 import { shared } from '../values/shared.ts';
 
 /*
@@ -39,19 +39,31 @@ const mark = () =>
     'accepted',
     () =>
       class Mark extends Same {
-        readonly #isAccepted = true;
+        readonly #ownClaims: Claims | undefined;
+
+        constructor(value: object, ownClaims: Claims | undefined) {
+          super(value);
+          this.#ownClaims = ownClaims;
+        }
 
         static isOn(value: object): boolean {
-          return #isAccepted in value;
+          return #ownClaims in value;
+        }
+
+        static ownClaimsOf(value: object): Claims | undefined {
+          return #ownClaims in value ? value.#ownClaims : undefined;
         }
       },
   );
 
-/** Marks what a request is accepted with, and returns it. */
-export function accept<Value extends object>(value: Value): Value {
+/** Marks what a request is accepted with, once because that costs time, and returns it. */
+export function accept<Value extends object>(value: Value, ownClaims?: Claims): Value {
   const Mark = mark();
-  return new Mark(value) as Value;
+  return new Mark(value, ownClaims) as Value;
 }
+
+/** The claims as the token of an accepted request has them, which no schema has changed. */
+export const ownClaimsOf = (accepted: object): Claims | undefined => mark().ownClaimsOf(accepted);
 
 /** Whether a request was accepted with this value. Nothing else in the package says so. */
 export function isAccepted<Decided>(

@@ -10,8 +10,7 @@ import type {
   OptionsFor,
 } from '../types.ts';
 import { createGuardCore, type GuardCore } from './core.ts';
-import type { AcceptedToken } from './decide.ts';
-import { accept, isAccepted, toResponse } from './decision.ts';
+import { isAccepted, toResponse } from './decision.ts';
 import { readMetadataMembers } from './metadata.ts';
 import { RejectionError } from './rejection-error.ts';
 import { isConstant, type RoutePolicy } from './requirements.ts';
@@ -50,11 +49,9 @@ export function createGuard<Schema extends ClaimsSchema | undefined = undefined>
 export function guardOf<AcceptedClaims extends object = Claims>(core: GuardCore): Guard<AcceptedClaims> {
   const { start, stop, reload, state } = core;
   const policyOf = createPolicyMemory(core);
-  const decide = async (request: GuardRequest, policy: RoutePolicy): Promise<Decided> => {
+  const decide = (request: GuardRequest, policy: RoutePolicy): Decided | Promise<Decided> => {
     requireRequest(request);
-    const decision = await core.decide(request, policy);
-    if (!isAccepted(decision)) return decision;
-    return decision.ownClaims === undefined ? decision : accept(toAuthentication(decision, core));
+    return core.decide(request, policy);
   };
   const check = async (request: GuardRequest, requirements?: CheckRequirements) => {
     const decided = await decide(request, policyOf(requirements));
@@ -79,7 +76,7 @@ export function guardOf<AcceptedClaims extends object = Claims>(core: GuardCore)
   guards().set(guard, {
     prepare(requirements) {
       const policy = policyOf(requirements);
-      return (request) => decide(request, policy);
+      return async (request) => decide(request, policy);
     },
     prepareMetadata(members) {
       const details = readDetails(members);
@@ -103,24 +100,6 @@ function createPolicyMemory({ readRequirements }: GuardCore) {
     return policy;
   };
 }
-
-function toAuthentication({ claims, token, dpopNonce, ownClaims }: AcceptedToken, { scopesOf }: GuardCore) {
-  return {
-    claims,
-    token,
-    dpopNonce,
-    get clientId() {
-      return clientOf(ownClaims);
-    },
-    get scopes() {
-      return scopesOf(ownClaims);
-    },
-  };
-}
-
-/** RFC 9068 §2.2 names it client_id; Auth0 and Keycloak azp, Okta cid, Entra azp or appid. */
-const clientOf = ({ client_id, azp, cid, appid }: Claims): string | undefined =>
-  [client_id, azp, cid, appid].find((client) => typeof client === 'string');
 
 function requireRequest(request: unknown): asserts request is GuardRequest {
   if (isRequest(request)) return;
