@@ -95,7 +95,7 @@ const isOnSite = (path: string) =>
   [
     /^(?:issuers|migration)\//,
     /^(?:index|explain|troubleshooting|settings|standards|comparison.*|security|deploy|operations|kubernetes|upgrade)$/,
-    /^start\/(?:install|try-it|full-stack|graphql)$/,
+    /^start\/(?:install|full-stack|graphql)$/,
     /^guides\/(?:callers|own-issuer|agents|token-exchange|several-issuers|opaque-tokens|certificates|fapi)$/,
     /^guides\/(?:probe|forward-auth|key-cache|observability)$/,
   ].some((pages) => pages.test(path));

@@ -9,6 +9,10 @@ import { site } from './pages.ts';
 export const moved: Readonly<Record<string, string>> = {
   'start/koa': 'start/express#koa',
   'start/koa#optional-tokens': 'start/express#optional-tokens-in-koa',
+  'start/try-it': 'start/install#try-it',
+  'start/try-it#2-call-your-server': 'start/install#call-your-server',
+  'start/try-it#1-start-an-issuer-for-development': 'start/install#start-an-issuer-for-development',
+  'start/try-it#if-you-get-another-response': 'start/install#if-you-get-another-response',
 };
 
 /** Returns a page that leads to where the text of a former page is now, with and without scripts. */

@@ -21,10 +21,7 @@ const linksOf = (folder: string) => {
 export const sections: Readonly<Record<string, readonly string[]>> = {
   Start: [
     'index',
-    ...inFolder(
-      'start',
-      'install try-it elysia hono express fastify nestjs fetch workers nextjs full-stack graphql mcp',
-    ),
+    ...inFolder('start', 'install elysia hono express fastify nestjs fetch workers nextjs full-stack graphql mcp'),
   ],
   Issuers: ['issuers/index', ...linksOf('issuers')],
   'Your token': ['explain', 'troubleshooting', 'guides/callers'],

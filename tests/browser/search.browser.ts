@@ -33,7 +33,7 @@ const rows = Object.entries({
   entra: 'issuers/entra',
   auth0: 'issuers/auth0',
   revocation: 'guides/revocation',
-  curl: 'start/try-it',
+  curl: 'start/install#try-it',
 });
 
 test('the search of the site finds the page about a word first, also on the page Explain, whose policy allows no code from a text', async () => {

@@ -68,13 +68,13 @@ test('the quick reference has at most 250 lines', async () => {
 });
 
 test('each start page has one request, and leads to the page with all three', async () => {
-  const starts = sections.Start?.filter((page) => /^start\/(?!install|try-it|full-stack|graphql)/.test(page)) ?? [];
+  const starts = sections.Start?.filter((page) => /^start\/(?!install|full-stack|graphql)/.test(page)) ?? [];
   expect(starts.length).toBeGreaterThan(5);
   for (const page of starts) {
     const text = await readText(`docs/${page}.md`);
     expect({ page, requests: text.match(/^curl /gm)?.length }).toEqual({ page, requests: 1 });
     // A call of a tool has responses of its own.
-    if (page !== 'start/mcp') expect(text).toContain('](try-it.md)');
+    if (page !== 'start/mcp') expect(text).toContain('](install.md#try-it)');
   }
 });
 

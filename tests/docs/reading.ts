@@ -5,14 +5,12 @@ export const roles: Readonly<Record<string, { readonly minutes: number; readonly
   'developer with Express': {
     minutes: 50,
     pages: pagesOf(
-      'index start/install start/express start/try-it issuers/auth0 explain guides/testing guides/scopes guides/errors',
+      'index start/install start/express issuers/auth0 explain guides/testing guides/scopes guides/errors',
     ),
   },
   'developer with NestJS': {
     minutes: 58,
-    pages: pagesOf(
-      'index start/install start/nestjs start/try-it issuers/auth0 explain guides/testing guides/scopes guides/errors',
-    ),
+    pages: pagesOf('index start/install start/nestjs issuers/auth0 explain guides/testing guides/scopes guides/errors'),
   },
   operator: {
     minutes: 70,

@@ -43,17 +43,17 @@ async function expectTakenPort({ finished, signal }: RunningProcess): Promise<vo
 }
 
 /**
- * Compares the calls of a start page and their responses with those of docs/start/try-it.md, which have the URL and the
+ * Compares the calls of a start page and their responses with those of docs/start/install.md, which have the URL and the
  * body of one page.
  */
 async function expectAllThree(calls: readonly string[], stdout: string, body: string): Promise<void> {
-  const [, calling] = await stepsOf('try-it');
-  const [script, responses] = calling?.blocks ?? [];
+  const [, section = ''] = (await readText('docs/start/install.md')).split('### Call your server\n');
+  const [script = '', responses = ''] = Array.from(section.matchAll(/^```\w+\n(.*?)^```$/gms), ([, text = '']) => text);
   const [url = ''] = /http:\S+/.exec(calls[0] ?? '') ?? [];
-  expect(script?.text.replace(/^export .*\n/, '').replaceAll('$URL', url)).toBe(calls.join(''));
+  expect(script.replace(/^export .*\n/, '').replaceAll('$URL', url)).toBe(calls.join(''));
   // Servers write the names of headers in different cases, and need not write the word behind a status (RFC 9112 §4).
   // What stands for more of a line is left out.
-  const shown = (responses?.text ?? '').replace('[]', body).split('\n').filter(Boolean);
+  const shown = responses.replace('[]', body).split('\n').filter(Boolean);
   const escaped = shown.map((line) => line.replace(/(?<=^HTTP\S+ \d+) .*| …$/, '').replaceAll(/[^\w\s]/g, '\\$&'));
   expect(stdout).toMatch(new RegExp(escaped.join('[^]*?\\n'), 'i'));
 }
@@ -106,6 +106,6 @@ export async function follow(
   expect(statusesIn(stdout)).toEqual([401, 200, 403]);
   const [, body = 'named'] = /a 200 with `([^`]+)`/.exec(calling?.text ?? '') ?? [];
   expect(stdout.split('HTTP/1.1')[2]).toContain(body);
-  if (calling?.text.includes('](try-it.md)')) await expectAllThree(calls, stdout, body);
+  if (calling?.text.includes('](install.md#try-it)')) await expectAllThree(calls, stdout, body);
   return /^npm install (.*)$/m.exec(installing?.blocks[0]?.text ?? '')?.[1]?.split(' ') ?? [];
 }
