@@ -32,7 +32,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
   ),
   'Your server': inFolder(
     'guides',
-    'errors browsers paths testing probe observability openapi websockets mcp forward-auth key-cache',
+    'errors browsers paths testing probe observability openapi websockets mcp forward-auth',
   ),
   'Look up': [
     'quick-reference',
@@ -54,7 +54,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
 export const furtherItems: Readonly<Record<string, readonly { readonly text: string; readonly link: string }[]>> = {
   Start: [
     { text: 'Deno', link: '/start/fetch#deno' },
-    { text: 'AWS Lambda', link: '/start/fetch#aws-lambda' },
+    { text: 'AWS Lambda', link: '/start/workers#aws-lambda' },
   ],
   'Look up': [{ text: 'API reference', link: '/reference/' }],
 };

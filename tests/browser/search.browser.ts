@@ -15,7 +15,7 @@ const rows = Object.entries({
   nextjs: 'start/nextjs',
   'cloudflare workers': 'start/workers',
   deno: 'start/fetch#deno',
-  lambda: 'start/fetch#aws-lambda',
+  lambda: 'start/workers#aws-lambda',
   mcp: 'start/mcp',
   vercel: 'start/',
   trpc: 'start/graphql#trpc',

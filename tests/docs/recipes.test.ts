@@ -568,10 +568,10 @@ describe('the recipe', () => {
     await Promise.all([server.close(), relay.stop(true)]);
   });
 
-  describe('guides/key-cache', () => {
+  describe('start/workers#Cache the keys across cold starts', () => {
     /** Starts a guard with the entries of another one's cache, and returns its cache and the status of a request. */
     async function start(issuerUrl: string, entries: Iterable<readonly [string, object]> = []) {
-      const { cache, guard } = await loadCopy('guides/key-cache', (text) =>
+      const { cache, guard } = await loadCopy('start/workers#Cache the keys across cold starts', (text) =>
         text.replace('https://tenant.example.com/', issuerUrl),
       );
       for (const entry of entries) cache.set(...entry);

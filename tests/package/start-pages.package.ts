@@ -61,8 +61,8 @@ test.each(rows)(
   },
 );
 
-test('docs/start/fetch.md bundles a function for AWS Lambda, which responds to its event with a 200', async () => {
-  const [, section = ''] = (await readText('docs/start/fetch.md')).split('\n## AWS Lambda\n');
+test('docs/start/workers.md bundles a function for AWS Lambda, which responds to its event with a 200', async () => {
+  const [, section = ''] = (await readText('docs/start/workers.md')).split('\n## AWS Lambda\n');
   const [bundling = '', calling = ''] = Array.from(section.matchAll(/^```sh\n(.*?)^```$/gms), ([, text = '']) => text);
   await Bun.write(join(folder(), 'lambda.ts'), await readText('examples/lambda.ts'));
   const keys = serve(() => Response.json(issuer.options.keys));
