@@ -14,6 +14,11 @@ export const moved: Readonly<Record<string, string>> = {
   'start/try-it#1-start-an-issuer-for-development': 'start/install#start-an-issuer-for-development',
   'start/try-it#if-you-get-another-response': 'start/install#if-you-get-another-response',
   'guides/key-cache': 'start/workers#cache-the-keys-across-cold-starts',
+  'guides/step-up': 'guides/scopes#step-up-authentication',
+  'guides/step-up#what-issuers-put-into-tokens': 'guides/scopes#what-issuers-put-into-tokens',
+  'guides/typed-claims': 'guides/users#typed-claims',
+  'guides/typed-claims#in-a-framework': 'guides/users#in-a-framework',
+  'guides/agents': 'guides/owners#agents',
 };
 
 /** Returns a page that leads to where the text of a former page is now, with and without scripts. */

@@ -25,10 +25,10 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
   ],
   Issuers: ['issuers/index', ...linksOf('issuers')],
   'Your token': ['explain', 'troubleshooting', 'guides/callers'],
-  Requirements: inFolder('guides', 'scopes step-up owners users typed-claims optional-tokens'),
+  Requirements: inFolder('guides', 'scopes owners users optional-tokens'),
   Tokens: inFolder(
     'guides',
-    'several-issuers revocation opaque-tokens dpop certificates other-headers token-exchange agents own-issuer fapi',
+    'several-issuers revocation opaque-tokens dpop certificates other-headers token-exchange own-issuer fapi',
   ),
   'Your server': inFolder(
     'guides',

@@ -3,7 +3,7 @@ import { readText } from '../support/repository.ts';
 /** What each reader has to read, in order, and in how many minutes. */
 export const roles: Readonly<Record<string, { readonly minutes: number; readonly pages: readonly string[] }>> = {
   'developer with Express': {
-    minutes: 50,
+    minutes: 51,
     pages: pagesOf(
       'index start/install start/express issuers/auth0 explain guides/testing guides/scopes guides/errors',
     ),
@@ -22,9 +22,9 @@ export const roles: Readonly<Record<string, { readonly minutes: number; readonly
     pages: ['README.md', 'SECURITY.md', ...pagesOf('security standards comparison guides/dpop')],
   },
   'author of an MCP server': {
-    minutes: 80,
+    minutes: 82,
     pages: pagesOf(
-      'start/mcp guides/mcp issuers/mcp-clients guides/probe guides/step-up guides/several-issuers standards guides/token-exchange',
+      'start/mcp guides/mcp issuers/mcp-clients guides/probe guides/scopes guides/several-issuers standards guides/token-exchange',
     ),
   },
   caller: { minutes: 12, pages: pagesOf('guides/callers') },
