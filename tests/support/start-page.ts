@@ -43,8 +43,8 @@ async function expectTakenPort({ finished, signal }: RunningProcess): Promise<vo
 }
 
 /**
- * Compares the calls of a start page and their responses with those of docs/start/install.md, which have the URL and the
- * body of one page.
+ * Compares the calls of a start page and their responses with those of docs/start/install.md, which have the URL and
+ * the body of one page.
  */
 async function expectAllThree(calls: readonly string[], stdout: string, body: string): Promise<void> {
   const [, section = ''] = (await readText('docs/start/install.md')).split('### Call your server\n');
