@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path';
+import { moved } from '../docs/.vitepress/moved.ts';
 import { optionsFromEnvironment } from '../src/auth/index.ts';
 import { rejections } from '../src/auth/rejections.ts';
 import type { RejectionReason } from '../src/auth/types.ts';
@@ -61,10 +62,15 @@ export interface Issuer {
   readonly tokens: readonly IssuerToken[];
   /** Those that a row's settings accept have a note; null stands for those that the issuer cannot make. */
   readonly others?: Readonly<Partial<Record<OtherKind, Other | null>>>;
+  /** The day on which its documentation was read. */
+  readonly read: string;
+  /** The release that our tests run, and the day on which they first did. */
+  readonly seen?: { readonly version: string; readonly on: string };
+  readonly sources: readonly string[];
 }
 
 const root = join(import.meta.dir, '..');
-const FIRST = ['auth0', 'entra', 'okta', 'keycloak'];
+const FIRST = ['auth0', 'entra', 'okta', 'keycloak', 'cognito'];
 const rank = ({ slug }: Issuer) => (FIRST.indexOf(slug) + FIRST.length + 1) % (FIRST.length + 1);
 const files = [...new Bun.Glob('tests/docs/issuers/*.json').scanSync(root)];
 
@@ -129,24 +135,39 @@ function tokenTable({ tokens, others = {} }: Issuer): string {
   return table([head, ...tokens.map(row), ...accepted]);
 }
 
+function sourceList({ name, read, seen, sources }: Issuer): string {
+  const server = seen ? `${name.split(' and ')[0]} ${seen.version}, seen on ${seen.on} in our tests, and ` : '';
+  const links = sources.map((url) => `- <${url}>`);
+  return `<details><summary>From ${server}documentation, read on ${read}</summary>\n\n${links.join('\n')}\n\n</details>`;
+}
+
+/** The page of an issuer on the site, or its section of one. */
+export const pageOf = (slug: string): string => moved[`issuers/${slug}`] ?? `issuers/${slug}`;
+
 const indexTable = () =>
   table([
     ['Issuer', '`ISSUER`'],
-    ...issuers.map(({ slug, name, settings }) => [`[${name}](${slug}.md)`, `\`${settings.ISSUER}\``]),
+    ...issuers
+      .filter(({ slug }) => slug !== 'mcp-clients')
+      .map(({ slug, name, settings }) => {
+        const link = pageOf(slug).replace(/^issuers\/([^#]*)/, '$1.md');
+        return [`[${name}](${link})`, `\`${settings.ISSUER}\``];
+      }),
   ]);
 
-/** Returns each page of `docs/issuers` with its generated parts as they are now, by file name. */
+/** Returns each page with generated parts about issuers, with these parts as they are now, by path. */
 export async function issuerPages(): Promise<ReadonlyMap<string, string>> {
   const parts = [
-    { file: 'index.md', part: 'issuers', text: indexTable() },
-    ...issuers.flatMap((issuer) => [
-      {
-        file: `${issuer.slug}.md`,
-        part: 'settings',
-        text: `\`\`\`dotenv\n${assignments(issuer.settings).join('\n')}\n\`\`\`\n\n\`\`\`ts fragment\n${code(issuer.settings)}\n\`\`\``,
-      },
-      { file: `${issuer.slug}.md`, part: 'tokens', text: tokenTable(issuer) },
-    ]),
+    { mark: 'issuers: generated from tests/docs/issuers', text: indexTable() },
+    ...issuers.flatMap((issuer) => {
+      const from = `generated from tests/docs/issuers/${issuer.slug}.json`;
+      const settings = assignments(issuer.settings).join('\n');
+      const blocks = `\`\`\`dotenv\n${settings}\n\`\`\`\n\n\`\`\`ts fragment\n${code(issuer.settings)}\n\`\`\``;
+      return [
+        { mark: `settings: ${from}`, text: blocks },
+        { mark: `tokens: ${from}`, text: `${tokenTable(issuer)}\n\n${sourceList(issuer)}` },
+      ];
+    }),
   ];
   // One call of the formatter for all parts, because each takes a tenth of a second.
   const separator = '\n\n<!-- next -->\n\n';
@@ -154,17 +175,16 @@ export async function issuerPages(): Promise<ReadonlyMap<string, string>> {
     .trim()
     .split(separator);
   const pages = new Map<string, string>();
-  for (const [index, { file, part }] of parts.entries()) {
-    const page = pages.get(file) ?? (await Bun.file(join(root, 'docs/issuers', file)).text());
-    const marked = new RegExp(`(<!-- ${part}: [^\n]* -->\n\n).*?(\n\n<!-- end -->)`, 's');
-    if (!marked.test(page)) throw new Error(`Cannot write ${file}: it has no part ${part}`);
-    pages.set(
-      file,
-      page.replace(marked, (_, start, end) => `${start}${formatted[index]}${end}`),
-    );
+  for (const path of [...new Bun.Glob('docs/{issuers,mcp}/*.md').scanSync(root)])
+    pages.set(path, await Bun.file(join(root, path)).text());
+  for (const [index, { mark }] of parts.entries()) {
+    const path = [...pages.keys()].find((each) => pages.get(each)?.includes(`<!-- ${mark} -->`));
+    if (path === undefined) throw new Error(`No page has a part ${mark}`);
+    const marked = new RegExp(`(<!-- ${RegExp.escape(mark)} -->\n\n).*?(\n\n<!-- end -->)`, 's');
+    const text = pages.get(path)?.replace(marked, (_, start, end) => `${start}${formatted[index]}${end}`);
+    pages.set(path, text ?? '');
   }
   return pages;
 }
 
-if (import.meta.main)
-  for (const [file, text] of await issuerPages()) await Bun.write(join(root, 'docs/issuers', file), text);
+if (import.meta.main) for (const [path, text] of await issuerPages()) await Bun.write(join(root, path), text);

@@ -23,7 +23,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     'index',
     ...inFolder('start', 'install elysia hono express fastify nestjs fetch workers nextjs full-stack graphql mcp'),
   ],
-  Issuers: ['issuers/index', ...linksOf('issuers')],
+  Issuers: inFolder('issuers', 'index auth0 entra okta keycloak cognito login-services others mcp-clients'),
   'Your token': ['explain', 'troubleshooting', 'guides/callers'],
   Requirements: inFolder('guides', 'scopes owners users optional-tokens'),
   Tokens: inFolder(
@@ -104,7 +104,6 @@ export const withTabs = (page: string): string =>
     .replaceAll(/(?:^```\w+ \[.+\]\n(?:(?!```).*\n)*```\n\n){2,}/gm, (blocks) => `${tabs([blocks.trim()])}\n\n`)
     .replaceAll(/(?<=^(?:#+ .*)?Save this as `([^`\n]+)`:?\n\n```\w+)(?=\n)/gm, (_, file) => ` file=${file}`)
     .replaceAll(/(?<=^In `([^`\n]+)`[^`\n]*:\n\n```\w+)(?= nightly\n|\n)/gm, (_, file) => ` file=${file}`)
-    .replace(/(?<=^Known from .*:)(?:\s<\S+>,?)+$/m, (links) => `\n${links.replaceAll(/\s(<\S+>),?/g, '\n- $1')}`)
     .replaceAll(/^```dotenv\n(.*?^```)\n\n```ts fragment\n(.*?^```)$/gms, (_, settings, options) =>
       tabs([`\`\`\`dotenv [Settings]\n${settings}`, `\`\`\`ts [Options]\n${options}`]),
     );

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { defineLoader } from 'vitepress';
+import { moved } from '../moved.ts';
 
-/** An issuer that has a page, and the settings that its tokens need. Words in capitals are to be replaced. */
+/** An issuer, where the site has it, and the settings that its tokens need. Words in capitals are to be replaced. */
 export interface IssuerPage {
   readonly slug: string;
+  readonly page: string;
   readonly name: string;
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -19,7 +21,8 @@ export default defineLoader({
     files
       .map((file) => {
         const { name, settings } = JSON.parse(readFileSync(file, 'utf8'));
-        return { slug: basename(file, '.json'), name, settings };
+        const slug = basename(file, '.json');
+        return { slug, page: moved[`issuers/${slug}`] ?? `issuers/${slug}`, name, settings };
       })
       .toSorted((a, b) => a.name.localeCompare(b.name)),
 });
