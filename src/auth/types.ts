@@ -511,13 +511,13 @@ export interface Authentication<AcceptedClaims extends object = Claims> {
    * `requireToken` and the Elysia plugin send it. After `check`, send it as `DPoP-Nonce`, with `Cache-Control:
    * no-store`.
    */
-  readonly dpopNonce: string | undefined;
+  readonly dpopNonce?: string | undefined;
 }
 
 /** A request without credentials, where a token is optional. Its list of scopes is empty. */
-export interface Anonymous
-  extends Pick<Authentication, 'scopes'>,
-    Readonly<Record<Exclude<keyof Authentication, 'scopes'>, undefined>> {}
+export interface Anonymous extends Pick<Authentication, 'scopes'>, Undefined<Omit<Authentication, 'scopes'>> {}
+
+type Undefined<Members> = { readonly [Name in keyof Members]: undefined };
 
 /** The result for a request that is not rejected. */
 export type Accepted<AcceptedClaims extends object, Optional extends boolean> =
@@ -543,8 +543,8 @@ export interface OptionalAuth {
 
 /** A guard, as far as its types are concerned. */
 export interface KnownGuard<AcceptedClaims> {
-  /** Never set, but required: an empty object is no guard. Editors offer no symbol among the options of a guard. */
-  readonly [Symbol.species]: AcceptedClaims | undefined;
+  /** Never set. Editors offer no symbol among the options of a guard. */
+  readonly [Symbol.species]?: AcceptedClaims | undefined;
 }
 
 /** Decides about requests. */

@@ -1,6 +1,6 @@
 import { type } from 'arktype';
 import { Elysia, t } from 'elysia';
-import { describeRejections, securitySchemes } from 'protected-api';
+import { type Authentication, describeRejections, type Guard, securitySchemes } from 'protected-api';
 import {
   type Claims,
   createGuard,
@@ -49,12 +49,10 @@ createGuard({ ...options, formatRejection: ({ error }) => ({ body: error, conten
 createGuard({ ...options, algorithm: ['RS256'] });
 // @ts-expect-error: issuer and audience are required
 createGuard({});
-// @ts-expect-error: they are required of the plugin too
-resourceServer({});
 // @ts-expect-error: an audience is required
 resourceServer({ issuer: 'https://issuer.example.test/' });
-// @ts-expect-error: issuer and audience are required
-resourceMetadata({});
+// @ts-expect-error: an audience is required
+resourceMetadata({ issuer: 'https://issuer.example.test/' });
 // @ts-expect-error: issuer and audience are required
 describeRejections({});
 // @ts-expect-error: HMAC is never accepted
@@ -157,3 +155,15 @@ if (!(either instanceof Response)) either.claims.tenant;
 // @ts-expect-error: an unset variable requires nothing
 await guard.check(request, { scope: undefined });
 new Elysia().use(resourceServer(guard, { optional: flag })).get('/', ({ claims }) => claims?.tenant.length ?? 0);
+
+// A test of an application's own code can write a guard by hand.
+const auth: Authentication = { claims: { iss: 'a', exp: 1 }, token: 'a', clientId: undefined, scopes: [] };
+const state = { issuers: [], cacheHits: 0, cacheEntries: 0 };
+const nothing = () => undefined;
+({
+  ...{ requireToken: async () => auth, check: async () => auth, metadata: nothing },
+  ...{ start: nothing, stop: nothing, reload: async () => state, state: () => state },
+}) satisfies Guard;
+// @ts-expect-error: a guard has more methods
+({ check: async () => auth }) satisfies Guard;
+({ check: async () => new Response(null, { status: 401 }) }) satisfies Pick<Guard, 'check'>;

@@ -55,8 +55,6 @@ if (parameterized.error?.status === 401) parameterized.error.value.error satisfi
 // @ts-expect-error: no rejection has this error
 if (parameterized.error?.status === 401) parameterized.error.value.error satisfies 'not_found';
 
-// @ts-expect-error: the issuer and the audience are missing
-resourceServer({});
 // @ts-expect-error: the audience is missing
 resourceServer({ issuer: options.issuer });
 

@@ -1,3 +1,4 @@
+import { rejectForeignGuard } from '../options/foreign-guard.ts';
 import type {
   CheckRequirements,
   Claims,
@@ -20,15 +21,17 @@ const cores = new WeakMap<object, GuardCore>();
 
 /**
  * Returns the parts of a guard that adapters use, or undefined for anything else.
- * @throws {TypeError} the guard was created by another copy of the package
+ * @throws {TypeError} the guard was created by another copy of the package, or by hand
  */
 export function coreOf(guard: object): GuardCore | undefined {
   const core = cores.get(guard);
-  if (core === undefined && guards().has(Object(guard)))
+  if (core) return core;
+  if (guards().has(Object(guard)))
     throw new TypeError(
       'Cannot use a guard: another copy of protected-api has created it. Create it again after a hot reload. Otherwise, `npm ls protected-api` lists the copies, or two bundles have one each',
     );
-  return core;
+  rejectForeignGuard(Object(guard));
+  return undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { inTests } from '../options/foreign-guard.ts';
 import type {
   Accepted,
   CheckRequirements,
@@ -36,7 +37,7 @@ export function preparedGuard(guard: unknown): PreparedGuard {
   const prepared = guards().get(Object(guard));
   if (prepared) return prepared;
   throw new TypeError(
-    'Cannot set up a route: expected a guard. Write requireToken(guard) or serveMetadata(guard), with a guard from createGuard(options). In tests, give createGuard the options of createTestIssuer() instead of writing a guard by hand',
+    `Cannot set up a route: expected a guard. Write requireToken(guard) or serveMetadata(guard), with a guard from createGuard(options). ${inTests}`,
   );
 }
 

@@ -4,6 +4,7 @@ import type { CheckedOptions, GuardOptions } from '../types.ts';
 import { isJsonObject, memberOf, namesIn } from '../values/json.ts';
 import { isSecureUrl, parseUrl } from '../values/url.ts';
 import { describeValue } from './describe-value.ts';
+import { rejectForeignGuard } from './foreign-guard.ts';
 import { hasNoTenant, identifierOf, isDiscoverable, listedIssuers, optionsByIssuer } from './issuers.ts';
 import type { Wording } from './kinds.ts';
 import { optionRules } from './rules.ts';
@@ -30,8 +31,7 @@ export const isRequired = (name: string) => name === 'issuer' || name === 'audie
  */
 export function checkOptions(options: GuardOptions): CheckedOptions {
   if (!isJsonObject(options)) throw new TypeError('Cannot create a guard: options are missing');
-  if (typeof memberOf(options, 'check') === 'function')
-    throw new TypeError('Cannot use this guard: it must be one that createGuard() returned, not a copy');
+  rejectForeignGuard(options);
   const { checked, problems } = readOptions(options);
   const unknown = namesIn(options).filter((name) => !Object.hasOwn(optionRules, name));
   // A misspelt name comes first, because it explains a missing option.

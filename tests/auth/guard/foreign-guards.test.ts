@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'bun:test';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
-import { resourceServer } from '../../../src/auth/elysia.ts';
+import { resourceMetadata, resourceServer } from '../../../src/auth/elysia.ts';
+import * as forFastify from '../../../src/auth/fastify.ts';
+import * as forHono from '../../../src/auth/hono.ts';
 import * as forAny from '../../../src/auth/index.ts';
+import { protectMcp, requireMcp } from '../../../src/auth/mcp.ts';
+import { tokenGuard } from '../../../src/auth/nestjs.ts';
 import * as forNode from '../../../src/auth/node.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
 import { root } from '../../support/repository.ts';
@@ -24,6 +30,15 @@ const copy: typeof forAny & typeof forNode = {
 
 const issuer = await createTestIssuer();
 const foreign = copy.createGuard({ ...issuer.options, dpop: 'on', publicUrl: 'https://api.example.test' });
+
+const onlyOwn: Readonly<Record<string, (guard: forAny.Guard) => unknown>> = {
+  'resourceServer()': resourceServer,
+  'resourceMetadata()': resourceMetadata,
+  'describeRejections()': forAny.describeRejections,
+  'securitySchemes()': forAny.securitySchemes,
+  'issuerMetadata()': forAny.issuerMetadata,
+  'protectMcp()': (guard) => protectMcp(guard, {}, () => new Response()),
+};
 
 describe('with two copies of the package in one process', () => {
   for (const [name, requireToken, authOf] of [
@@ -62,14 +77,37 @@ describe('with two copies of the package in one process', () => {
       expect(other).not.toBeInstanceOf(forAny.RejectionError);
   });
 
-  test.each([
-    ['resourceServer()', () => resourceServer(foreign)],
-    ['describeRejections()', () => forAny.describeRejections(foreign)],
-    ['securitySchemes()', () => forAny.securitySchemes(foreign)],
-    ['issuerMetadata()', () => forAny.issuerMetadata(foreign)],
-  ])('%s says that the guard is of the other one', async (_, use) =>
-    expect(async () => use()).toThrow(
+  test.each(Object.entries(onlyOwn))('%s says that the guard is of the other one', async (_, use) =>
+    expect(async () => use(foreign)).toThrow(
       'another copy of protected-api has created it. Create it again after a hot reload',
     ),
   );
+});
+
+describe('a guard that a test has written by hand', () => {
+  const auth = { claims: { iss: 'a', exp: 1 }, token: 'a', clientId: undefined, scopes: [] };
+  const state = { issuers: [], cacheHits: 0, cacheEntries: 0 };
+  const nothing = () => undefined;
+  const byHand: forAny.Guard = {
+    ...{ requireToken: async () => auth, check: async () => auth, metadata: nothing },
+    ...{ start: nothing, stop: nothing, reload: async () => state, state: () => state },
+  };
+  const { requireToken, check } = byHand;
+  const everywhere: Readonly<Record<string, (guard: forAny.Guard) => unknown>> = {
+    ...onlyOwn,
+    'requireToken() for Node.js': forNode.requireToken,
+    'serveMetadata()': forNode.serveMetadata,
+    'checkIncoming()': (guard) => forNode.checkIncoming(guard, new IncomingMessage(new Socket())),
+    'requireToken() for Hono': forHono.requireToken,
+    'requireToken() for Fastify': forFastify.requireToken,
+    'tokenGuard()': tokenGuard,
+    'requireMcp()': (guard) => requireMcp(guard, {}),
+  };
+
+  test.each(Object.entries(everywhere))('is rejected by %s, which names createTestIssuer', async (_, use) => {
+    for (const guard of [byHand, { requireToken }, { check }] as forAny.Guard[])
+      expect(async () => use(guard)).toThrow(
+        expect.objectContaining({ name: 'TypeError', message: expect.stringContaining('createTestIssuer()') }),
+      );
+  });
 });
