@@ -47,13 +47,8 @@ export const breaks: Readonly<Record<string, readonly Break[]>> = {
   'auth/keys/key-set': [['no cooldown', refreshing, 'if (!isDue) this.#startCooldown();', '']],
   'fleet/fleet': [['keys never expire, in a fleet', refreshing, 'if (now >= this.#expiresAt)', 'if (now === -1)']],
   'probe/planted-requests': [['no row fails', 'src/probe/row/topic.ts', 'outcome === fault', 'outcome !== outcome']],
-  'auth/mcp/handles': [
-    [
-      'a session for anybody',
-      'src/auth/mcp/handles.ts',
-      '![undefined, user].includes(this.#kept.peek(id)?.user)',
-      'false',
-    ],
+  'auth/mcp/endpoint': [
+    ['a session for anybody', 'src/auth/mcp/endpoint.ts', 'owner ? owner.user !== user', 'owner ? false'],
   ],
   'types/compilers': [
     [

@@ -17,7 +17,7 @@ import { isAccepted, type PlainResponse, type Rejection } from './decision.ts';
  */
 
 /** What doors use of a guard, also of one that another copy of the package has created. */
-interface PreparedGuard {
+export interface PreparedGuard {
   /** Returns a check with these requirements, which are read at once. */
   prepare(requirements?: CheckRequirements): (request: GuardRequest) => Promise<Decided>;
   /** Returns a function that serves the metadata with these members, which are read at once. */

@@ -5,24 +5,16 @@ import { RecentMap } from '../values/recent-map.ts';
 export class McpHandles {
   readonly #kept = new RecentMap<{ readonly user: string; readonly tool?: string | undefined }>(10_000);
 
-  /** Whether it is somebody else's, not nobody's: opened without a token, or forgotten. */
-  isForeign(id: string, user: string | undefined): boolean {
-    return ![undefined, user].includes(this.#kept.peek(id)?.user);
-  }
-
-  /** Returns the tool that a task of this ID comes from. */
-  toolOf(id: string): string | undefined {
-    return this.#kept.peek(id)?.tool;
-  }
-
-  isOwn(id: string, user: string | undefined): boolean {
-    return user !== undefined && this.#kept.peek(id)?.user === user;
+  /** Returns the user, and the tool that a task comes from; or undefined for what is nobody's, or forgotten. */
+  ownerOf(id: string | null | undefined) {
+    return typeof id === 'string' ? this.#kept.peek(id) : undefined;
   }
 
   /** Remembers who uses it, unless it is somebody else's. */
   use(id: string, user: string, tool?: string): void {
-    if (this.isForeign(id, user) || this.#kept.get(id)) return;
-    this.#kept.set(id, { user, tool });
+    const owner = this.#kept.peek(id) ?? { user, tool };
+    if (owner.user !== user) return;
+    if (!this.#kept.get(id)) this.#kept.set(id, owner);
     let own = 0;
     for (const [each, other] of this.#kept) if (other.user === user && ++own > 100) this.end(each);
   }
@@ -44,7 +36,8 @@ export function createTaskFinder(found: (task: string, request: unknown) => void
   const decoder = new TextDecoder();
   let rest = '';
   return (part) => {
-    const lines = (rest + (part instanceof Uint8Array ? decoder.decode(part, { stream: true }) : part)).split('\n');
+    const text = part instanceof Uint8Array ? decoder.decode(part, { stream: true }) : part;
+    const lines = (rest + (typeof text === 'string' ? text : '')).split('\n');
     const last = lines.at(-1) ?? '';
     // What begins with this is no JSON.
     rest = last.length > MAX_LINE ? '!' : last;

@@ -1,5 +1,4 @@
 import type { PlainResponse } from '../guard/decision.ts';
-import type { Alternatives } from '../guard/requirements.ts';
 import type { McpReason } from '../types.ts';
 import { isJsonObject, isListOf } from '../values/json.ts';
 
@@ -85,33 +84,5 @@ export const taskOf = ({ method = '', params }: McpMessage): string | undefined 
 const publicMethods =
   /^(?:initialize|server\/discover|ping|notifications\/.*|(?:tools|prompts|resources|resources\/templates)\/list)$/s;
 
-/** Whether a request without a token may have a message. */
-export function isPublic(message: McpMessage, publicTools: readonly string[]): boolean {
-  const tool = toolOf(message);
-  return tool === undefined ? publicMethods.test(message.method ?? '') : publicTools.includes(tool);
-}
-
-/** The scopes of an endpoint: of every request, by the name of the tool, by message, and all that it lists. */
-interface McpScopes {
-  readonly ofAll: Alternatives;
-  readonly ofTools: ReadonlyMap<string, Alternatives>;
-  readonly ofMessage: (message: McpMessage) => Alternatives;
-  readonly scopes: readonly string[];
-}
-
-/**
- * Returns all scopes that messages require, and if there are any, also the others that are granted: a client that
- * requests what a challenge names loses none of them.
- */
-export function scopesFor(
-  messages: readonly McpMessage[],
-  granted: readonly string[],
-  toolOf: (message: McpMessage) => string | undefined,
-  { ofAll, ofTools, ofMessage, scopes }: McpScopes,
-): readonly string[] {
-  const isGranted = (name: string) => granted.includes(name);
-  const ofEach = messages.flatMap((each) => [ofTools.get(toolOf(each) ?? '') ?? [], ofMessage(each)]);
-  const needed = [ofAll, ...ofEach].flatMap((lists) => lists.find((names) => names.every(isGranted)) ?? lists[0] ?? []);
-  const known = new Set([...scopes, ...needed]);
-  return needed.length > 0 ? [...known].filter((name) => needed.includes(name) || isGranted(name)) : [];
-}
+/** Whether a message that calls no tool needs no token, if a tool is public. */
+export const isPublicMethod = ({ method = '' }: McpMessage): boolean => publicMethods.test(method);

@@ -1,14 +1,16 @@
+import type { GuardCore } from '../guard/core.ts';
 import { coreOf } from '../guard/guard.ts';
 import type { Alternatives } from '../guard/requirements.ts';
 import { quote } from '../options/describe-value.ts';
-import { boolean, code, integer, list, withDefault } from '../options/kinds.ts';
+import { boolean, callback, code, integer, list, withDefault } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
 import { createNameFinder, publicNames } from '../proof/public-names.ts';
 import type { FixedScope, Guard, GuardRequest } from '../types.ts';
 import { hasMember, isJsonObject, isText, namesIn } from '../values/json.ts';
 import { ignoreRejection } from '../values/promises.ts';
 import { isLoopbackHost, parseUrl } from '../values/url.ts';
-import type { McpMessage, McpRejection } from './message.ts';
+import { isPublicMethod, type McpMessage, type McpRejection, toolOf } from './message.ts';
+import { createPlaceReader } from './target.ts';
 
 /** The options of an MCP endpoint. */
 export interface McpOptions<PublicTools extends readonly string[] = readonly string[]> {
@@ -54,7 +56,7 @@ const optionRules = {
   tools: withDefault(code<object>('an object that maps names of tools to scopes', isJsonObject), {}),
   // Validated as the requirement of a guard.
   scope: code<FixedScope>('a scope', () => true),
-  scopeOf: code<NonNullable<McpOptions['scopeOf']>>('a function', (value) => typeof value === 'function'),
+  scopeOf: callback<NonNullable<McpOptions['scopeOf']>>(),
   publicTools: withDefault(list('a list of whole names of tools, without * and spaces around them', readName), []),
   origins: withDefault(list('a list of origins such as https://app.example.com', readOrigin), []),
   hosts: withDefault(list('a list of whole hosts such as mcp.internal', hostOf), []),
@@ -72,52 +74,84 @@ const mistake = (problem: string) => new TypeError(`${action}: ${problem}`);
  */
 export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   const core = coreOf(Object(guard));
-  const names = core ? publicNames(core.options) : [];
+  const urls = core ? publicNames(core.options) : [];
+  const names = urls.map(({ publicUrl, resource }) => {
+    const { hostname } = new URL(publicUrl);
+    return { hostname, isLocal: isLoopbackHost(hostname), resource, readPlace: createPlaceReader(resource) };
+  });
   const [first] = names;
   if (!core || first === undefined)
     throw mistake('the first argument must be a guard from createGuard(options), with publicUrl among its options');
   // Getters of a class are not enumerable, but count: a variable that is not set must not open the endpoint.
   const namesGiven = Object.keys(optionRules).filter((name) => hasMember(Object(given), name));
-  const { tools, scope, scopeOf, origins, hosts, ...others } = checkMembers(action, optionRules, given, namesGiven);
+  const options = checkMembers(action, optionRules, given, namesGiven);
+  const { tools, publicTools, origins, hosts } = options;
   const odd = namesIn(tools).find((name) => readName(name) === undefined);
   if (odd !== undefined)
     throw mistake(
       `tools must have whole names of tools, and ${quote(odd)} is none. Write scope for what all tools require, or scopeOf`,
     );
-  const both = others.publicTools.find((name) => namesIn(tools).includes(name));
+  const both = publicTools.find((name) => namesIn(tools).includes(name));
   if (both !== undefined) throw mistake(`the tool ${quote(both)} must not be in both tools and publicTools`);
+  const known = [...names.map(({ hostname }) => hostname), ...hosts];
+  const findName = createNameFinder(urls);
+  const nameOf = (request: GuardRequest) => names[findName(request)] ?? first;
+  return {
+    ...options,
+    ...readScopes(core, options),
+    nameOf,
+    toleranceMs: core.options.clockToleranceSeconds * 1000,
+    /** Tells the application of a rejection that is not the guard's. */
+    onRejected: (request: GuardRequest, { reason }: McpRejection) =>
+      ignoreRejection(core.options.onRejected?.(request, reason, { expected: undefined })),
+    isAllowedOrigin: (origin: string, request: GuardRequest) =>
+      origins.includes(origin) || (nameOf(request).isLocal && isLoopbackHost(parseUrl(origin)?.hostname ?? '')),
+    isAllowedHost(authority: string | undefined) {
+      const host = hostOf(authority);
+      return host !== undefined && (known.includes(host) || (first.isLocal && isLoopbackHost(host)));
+    },
+  };
+}
+
+type Checked = ReturnType<typeof checkMembers<typeof optionRules>>;
+
+/** Returns all scopes that are required by name, and what says which of them messages need. */
+function readScopes({ readRequirements }: GuardCore, { tools, scope, scopeOf, publicTools }: Checked) {
   const alternativesOf = (required: FixedScope, of: string): Alternatives => {
-    core.readRequirements({ scope: required }, of);
+    readRequirements({ scope: required }, of);
     return isJsonObject(required) ? required.anyOf.map((one) => [one]) : [[required].flat()];
   };
   const ofAll = scope === undefined ? [] : alternativesOf(scope, 'every request');
   const ofTools = new Map(
     namesIn(tools).map((name) => [name, alternativesOf(Reflect.get(tools, name), `the tool ${quote(name)}`)]),
   );
-  const hostnames = names.map(({ publicUrl }) => new URL(publicUrl).hostname);
-  const isLocal = (host = '', name = 0) => isLoopbackHost(hostnames[name] ?? '') && isLoopbackHost(host);
+  const ofMessage = (message: McpMessage): Alternatives => {
+    const required = scopeOf?.(message);
+    ignoreRejection(required);
+    return required === undefined ? [] : alternativesOf(required, 'scopeOf(message)');
+  };
+  const scopes = [...new Set([ofAll, ...ofTools.values()].flat(2))];
   return {
-    ...others,
-    findName: createNameFinder(names),
-    resources: names.map(({ resource }) => resource),
-    toleranceMs: core.options.clockToleranceSeconds * 1000,
-    ofAll,
-    ofTools,
-    ofMessage(message: McpMessage): Alternatives {
-      const required = scopeOf?.(message);
-      if (required === undefined) return [];
-      ignoreRejection(required);
-      return alternativesOf(required, 'scopeOf(message)');
+    scopes,
+    /** Whether a request without a token may have a message. */
+    isPublic(message: McpMessage): boolean {
+      const tool = toolOf(message);
+      const isOpen = tool === undefined ? isPublicMethod(message) : publicTools.includes(tool);
+      return isOpen && ofMessage(message).length === 0;
     },
-    /** Tells the application of a rejection that is not the guard's. */
-    onRejected: (request: GuardRequest, { reason }: McpRejection) =>
-      ignoreRejection(core.options.onRejected?.(request, reason, { expected: undefined })),
-    scopes: [...new Set([ofAll, ...ofTools.values()].flat(2))],
-    isAllowedOrigin: (origin: string, name: number) =>
-      origins.includes(origin) || isLocal(parseUrl(origin)?.hostname, name),
-    isAllowedHost(authority: string | null) {
-      const host = hostOf(authority);
-      return host !== undefined && ([...hostnames, ...hosts].includes(host) || isLocal(host));
+    /**
+     * Returns all scopes that messages and the tools behind them require, and if there are any, also the others that
+     * are granted: a client that requests what a challenge names loses none of them.
+     */
+    scopesFor(messages: readonly McpMessage[], called: readonly (string | undefined)[], granted: readonly string[]) {
+      const isGranted = (name: string) => granted.includes(name);
+      const needed = [
+        ofAll,
+        ...called.map((tool) => ofTools.get(tool ?? '') ?? []),
+        ...messages.map(ofMessage),
+      ].flatMap((lists) => lists.find((names) => names.every(isGranted)) ?? lists[0] ?? []);
+      const known = new Set([...scopes, ...needed]);
+      return needed.length > 0 ? [...known].filter((name) => needed.includes(name) || isGranted(name)) : [];
     },
   };
 }

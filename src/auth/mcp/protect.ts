@@ -1,7 +1,5 @@
 import { isAccepted, toResponse } from '../guard/decision.ts';
-import { preparedGuard } from '../guard/route-check.ts';
 import type { Accepted, Guard } from '../types.ts';
-import { parseUrl } from '../values/url.ts';
 import type { McpAuthInfo } from './auth-info.ts';
 import { createMcpEndpoint, notFound } from './endpoint.ts';
 import type { McpOptions } from './options.ts';
@@ -39,34 +37,24 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
   ) => Response | Promise<Response>,
 ): (request: Request) => Promise<Response> {
   const { decide, findPlace } = createMcpEndpoint(guard, options);
-  const { prepare } = preparedGuard(guard);
   if (typeof handler !== 'function')
     throw new TypeError('Cannot set up an MCP endpoint: the handler must be a function');
   return async (request) => {
     if (request.bodyUsed) throw new TypeError('Cannot read a message: the body of the request was already read');
-    const added = new Headers();
-    const result = await decide({
-      request,
-      // What only some routers read as the endpoint is no other's here.
-      place: findPlace(request, request.url) === 'endpoint' ? 'endpoint' : undefined,
-      host: request.headers.get('host') ?? parseUrl(request.url)?.host ?? null,
-      check: (requirements) => prepare(requirements)(request),
-      // A copy, because the handler gets the request that the guard has checked.
-      body: () => partsOf(request.clone().body),
-      setHeader: (name, value) => added.set(name, value),
-    });
-    if (!result) return toResponse(notFound);
-    if (!isAccepted(result)) return withHeaders(toResponse(result), added);
+    // What only some routers read as the endpoint is no other's here.
+    const place = findPlace(request, request.url) === 'endpoint' ? 'endpoint' : undefined;
+    // A copy, because the handler gets the request that the guard has checked.
+    const { result, headers } = await decide(request, place, () => partsOf(request.clone().body));
+    if (!isAccepted(result)) return finished(toResponse(result ?? notFound), headers);
     const { whenExpired, settle, findTasks, ...context } = result;
     const response = await handler(request, context as Parameters<typeof handler>[1]);
     settle(response.status, response.headers.get('mcp-session-id'));
     const type = response.headers.get('content-type') ?? '';
     const isStream = type.startsWith('text/event-stream');
-    const ending =
-      isStream && whenExpired && response.body && new Response(endedBy(whenExpired, response.body), response);
-    const isRead = findTasks && response.body && (isStream || type.startsWith('application/json'));
-    const read = isRead && new Response(response.body.pipeThrough(readBy(findTasks)), response);
-    return withHeaders(ending || read || response, added);
+    const ending = isStream ? whenExpired : undefined;
+    const finding = isStream || type.startsWith('application/json') ? findTasks : undefined;
+    const body = (ending || finding) && response.body ? watch(response.body, ending, finding) : response.body;
+    return finished(response, headers, body);
   };
 }
 
@@ -76,15 +64,20 @@ async function* partsOf(copy: Request['body']): AsyncGenerator<Uint8Array> {
   for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) yield part.value;
 }
 
-/** Returns a stream that ends as if the handler had ended it. */
-function endedBy(
-  whenExpired: (end: () => void) => () => void,
+/** Returns a stream that is read, and that ends when a token expires, as if the handler had ended it. */
+function watch(
   stream: ReadableStream<Uint8Array>,
+  whenExpired?: (end: () => void) => () => void,
+  read?: (part: Uint8Array) => void,
 ): ReadableStream<Uint8Array> {
   let cancelEnd: (() => void) | undefined;
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>({
     start(controller) {
-      cancelEnd = whenExpired(() => controller.terminate());
+      cancelEnd = whenExpired?.(() => controller.terminate());
+    },
+    transform(part, controller) {
+      read?.(part);
+      controller.enqueue(part);
     },
   });
   // However it ends, also by an error: otherwise the timer would keep it until then.
@@ -92,18 +85,10 @@ function endedBy(
   return readable;
 }
 
-const readBy = (read: (part: Uint8Array) => void) =>
-  new TransformStream<Uint8Array, Uint8Array>({
-    transform(part, controller) {
-      read(part);
-      controller.enqueue(part);
-    },
-  });
-
-function withHeaders(response: Response, added: Headers): Response {
-  if ([...added].length === 0) return response;
-  // The headers of a response of `fetch` cannot be changed.
-  const copy = new Response(response.body, response);
+/** Returns a response with more headers: those of a response of `fetch` cannot be changed. */
+function finished(response: Response, added: ReadonlyMap<string, string>, body = response.body): Response {
+  if (body === response.body && added.size === 0) return response;
+  const copy = new Response(body, response);
   for (const [name, value] of added) copy.headers.set(name, value);
   return copy;
 }

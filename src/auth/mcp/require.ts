@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isAccepted } from '../guard/decision.ts';
-import { preparedGuard } from '../guard/route-check.ts';
 import { requestOf } from '../node/incoming.ts';
-import { authenticate, type Middleware, send } from '../node/require-token.ts';
+import { type Middleware, remember, send } from '../node/require-token.ts';
 import type { Guard } from '../types.ts';
 import { createMcpEndpoint, notFound } from './endpoint.ts';
 import type { MessageBody } from './message.ts';
@@ -24,27 +23,22 @@ type RoutedRequest = IncomingMessage & { readonly [name in 'route' | 'body' | 'o
  */
 export function requireMcp(guard: Guard<object>, options: McpOptions): Middleware {
   const { decide, findPlace } = createMcpEndpoint(guard, options);
-  const { prepare } = preparedGuard(guard);
 
   /** Returns whether the request is passed on. */
   async function respond(incoming: RoutedRequest, response: ServerResponse): Promise<boolean> {
     const request = requestOf(incoming);
     const { url, originalUrl = url } = incoming;
-    const result = await decide({
-      request,
-      // What was sent, and what an application or a router has made of it.
-      place: findPlace(request, String(originalUrl)) ?? findPlace(request, String(url)),
-      host: request.headers.get('host'),
-      check: (required) => authenticate(incoming, prepare(required)),
-      body: () => bodyOf(incoming),
-      setHeader: (name, value) => response.setHeader(name, value),
-    });
+    // What was sent, and what an application or a router has made of it.
+    const place = findPlace(request, String(originalUrl)) ?? findPlace(request, String(url));
+    const { result, headers } = await decide(request, place, () => bodyOf(incoming));
+    for (const header of headers) response.setHeader(...header);
     if (isAccepted(result)) {
-      const { authInfo, message, whenExpired, settle, findTasks } = result;
+      const { auth, authInfo, message, whenExpired, settle, findTasks } = result;
+      remember(incoming, auth);
       // `_body` keeps the parser of Express 4, and so of NestJS 10, from reading the body again.
       Object.assign(incoming, { auth: authInfo }, message !== undefined && { body: message, _body: true });
-      onHead(response, settle);
-      if (findTasks) onParts(response, findTasks);
+      before(response, 'writeHead', (given) => settle(Number(given[0]), sessionOf(response, given.at(-1))));
+      if (findTasks) for (const name of ['write', 'end'] as const) before(response, name, ([part]) => findTasks(part));
       if (whenExpired) response.once('close', whenExpired(endOf(response)));
       return true;
     }
@@ -68,31 +62,22 @@ function bodyOf(incoming: RoutedRequest): MessageBody {
   return typeof body === 'string' || body instanceof Uint8Array ? [body] : { parsed: body };
 }
 
-/** Calls back when the head of a response is sent, with its status and session. */
-function onHead(response: ServerResponse, settle: (status: number, session: string | null) => void): void {
-  const { writeHead } = response;
-  const write = (...given: readonly unknown[]) => {
-    const last: unknown = given.at(-1);
-    // Headers in these forms reach clients, but not `getHeader`.
-    const pairs: readonly unknown[] = Array.isArray(last) ? last.flat() : Object.entries(Object(last)).flat();
-    const at = pairs.findIndex((each, index) => index % 2 === 0 && String(each).toLowerCase() === 'mcp-session-id');
-    const session = at < 0 ? response.getHeader('mcp-session-id') : pairs[at + 1];
-    settle(Number(given[0]), session === undefined ? null : String(session));
-    return Reflect.apply(writeHead, Object.assign(response, { writeHead }), given);
+/** Calls back with what a method is called with, before it runs. */
+function before(response: ServerResponse, name: 'writeHead' | 'write' | 'end', callback: (given: unknown[]) => void) {
+  const method = Reflect.get(response, name);
+  const observed = (...given: unknown[]) => {
+    callback(given);
+    return Reflect.apply(method, response, given);
   };
-  Object.assign(response, { writeHead: write });
+  Object.assign(response, { [name]: observed });
 }
 
-/** Calls back with each part of the body before it is sent. */
-function onParts(response: ServerResponse, read: (part: unknown) => void): void {
-  for (const name of ['write', 'end'] as const) {
-    const send = Reflect.get(response, name);
-    const sendRead = (...given: readonly unknown[]) => {
-      if (typeof given[0] === 'string' || given[0] instanceof Uint8Array) read(given[0]);
-      return Reflect.apply(send, response, given);
-    };
-    Object.assign(response, { [name]: sendRead });
-  }
+/** Returns the session that a response opens. Headers that are passed to `writeHead` are none for `getHeader`. */
+function sessionOf(response: ServerResponse, headers: unknown): string | null {
+  const pairs: readonly unknown[] = Array.isArray(headers) ? headers.flat() : Object.entries(Object(headers)).flat();
+  const at = pairs.findIndex((each, index) => index % 2 === 0 && String(each).toLowerCase() === 'mcp-session-id');
+  const session = at < 0 ? response.getHeader('mcp-session-id') : pairs[at + 1];
+  return session === undefined ? null : String(session);
 }
 
 const endOf = (response: ServerResponse) => () => {

@@ -115,11 +115,16 @@ async function respond(request: IncomingRequest, response: OutgoingResponse, che
   return result;
 }
 
-/** Returns the result of the check. Remembers for `authOf` what the request was accepted with. */
+/** Returns the result of the check, which `authOf` reads too. */
 export async function authenticate(request: IncomingRequest, check: Check): Promise<Decided> {
   const result = await check(requestOf(request));
-  if (isAccepted(result)) results().set(request, result as Accepted<object, true>);
+  if (isAccepted(result)) remember(request, result);
   return result;
+}
+
+/** Remembers for `authOf` what a request was accepted with. */
+export function remember(request: IncomingRequest, accepted: Accepted<object, boolean>): void {
+  results().set(request, accepted as Accepted<object, true>);
 }
 
 /**

@@ -290,7 +290,7 @@ const maps: Readonly<Record<string, readonly [limit: number, adds: number, fill:
         added = index;
         sessions.use(String(index), index === 0 ? 'honest' : 'stranger');
       };
-      const isKept = (index: number) => sessions.isForeign(String(index), 'nobody');
+      const isKept = (index: number) => sessions.ownerOf(String(index)) !== undefined;
       const size = () => Array.from({ length: added + 1 }, (_, index) => isKept(index)).filter(Boolean).length;
       return { add, size, keepsFirst: () => isKept(0) };
     },

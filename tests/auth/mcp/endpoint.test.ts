@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { createGuard } from 'protected-api';
 import { type McpOptions, protectMcp, requireMcp } from 'protected-api/mcp';
 import { startedFor } from '../../support/fixture.ts';
+import { rawRequest } from '../../support/raw-http.ts';
 import { call, doors, guardFor, issuer, message, resource, senderTo } from './doors.ts';
 
 const metadataPath = '/.well-known/oauth-protected-resource/mcp';
@@ -395,6 +396,12 @@ test('a tool that is inherited has its scope, and a request without a host gets 
   // On Bun, the URL of a request with an invalid host is only a path.
   const broken = Object.defineProperty(new Request(resource), 'url', { value: '/mcp' });
   expect((await send(broken)).status).toBe(403);
+});
+
+test.each(doors)('%s rejects a request of HTTP/1.0 without a host', async (_, door) => {
+  await using served = await door({});
+  const { status } = await rawRequest(served.origin, ['POST /mcp HTTP/1.0', `Authorization: Bearer ${tokens.reader}`]);
+  expect(status).toBe(403);
 });
 
 test('protectMcp() throws for a request whose body the application has read', async () => {

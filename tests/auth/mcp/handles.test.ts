@@ -10,7 +10,7 @@ import { guardFor, issuer, message, resource } from './doors.ts';
 const open = (sessions: McpHandles, owner: string, from: number, to: number) => {
   for (let number = from; number < to; number += 1) sessions.use(`${owner} ${number}`, owner);
 };
-const isKept = (sessions: McpHandles, session: string) => sessions.isForeign(session, 'somebody');
+const isKept = (sessions: McpHandles, session: string) => sessions.ownerOf(session) !== undefined;
 
 test('an owner has 100 sessions, and the one that was not used for longest is forgotten', () => {
   const sessions = new McpHandles();
@@ -31,11 +31,11 @@ test('10,000 sessions are kept in all', () => {
 
 test('a session that nobody owns is the first user\u2019s, and is then nobody else\u2019s', () => {
   const sessions = new McpHandles();
-  expect([undefined, 'ada'].map((owner) => sessions.isForeign('a', owner))).toEqual([false, false]);
-  sessions.use('a', 'ada');
-  expect([undefined, 'ada', 'bob'].map((owner) => sessions.isForeign('a', owner))).toEqual([true, false, true]);
+  expect(sessions.ownerOf('a')).toBeUndefined();
+  for (const user of ['ada', 'bob']) sessions.use('a', user);
+  expect(sessions.ownerOf('a')?.user).toBe('ada');
   sessions.end('a');
-  expect(sessions.isForeign('a', 'bob')).toBe(false);
+  expect([sessions.ownerOf('a'), sessions.ownerOf(undefined)]).toEqual([undefined, undefined]);
 });
 
 const bytes = (text: string) => new TextEncoder().encode(text);
