@@ -11,11 +11,25 @@ const routes = 'src/auth/elysia/routes.ts';
 export const breaks: Readonly<Record<string, readonly Break[]>> = {
   // Tokens are tried at the verifier.
   'auth/token/verifier': [
-    ['no audience', claims, '!audiencesOf(named).some(', 'named !== named && !audiencesOf(named).some('],
-    ['no issuer', claims, '!isIssuedBy(issuer, claims)', 'issuer === ""'],
+    ['no audience', claims, 'audience.includes(name)', 'true'],
+    ['no issuer', claims, '(claims) => isIssuedBy(issuer, claims)', '() => true'],
     ['valid at exp', claims, 'Number(exp) <= nowSeconds', 'Number(exp) < nowSeconds'],
-    ['kinds of tokens mixed up', claims, 'otherKindClaim(claims, requiredClaims) !== undefined', 'false'],
+    ['kinds of tokens mixed up', claims, 'otherKindClaim(claims, requiredClaims) === undefined', 'true'],
     ['withdrawn keys trusted', 'src/auth/token/verifier.ts', 'keys?.isCurrent(key) === true', 'keys !== undefined'],
+  ],
+  'auth/explain/pairs': [
+    [
+      'explained in another order',
+      'src/auth/explain/checks/checks.ts',
+      '...describeBinding(explained), ...describeRequirements(explained)',
+      '...describeRequirements(explained), ...describeBinding(explained)',
+    ],
+    [
+      'scope before step-up',
+      'src/auth/guard/requirements.ts',
+      "['authentication_insufficient', 'scope_insufficient']",
+      "['scope_insufficient', 'authentication_insufficient']",
+    ],
   ],
   // Requests are tried at every door.
   'examples/servers': [

@@ -136,19 +136,25 @@ export const rejections = {
  */
 export type RejectionReason = keyof typeof rejections;
 
+/** What a check expected, by the option or requirement that says it, or the URL that a proof must have. */
+export interface Expected {
+  readonly url?: string | undefined;
+  readonly [name: string]: unknown;
+}
+
 /** A decision to reject a request. It is a value, which is returned and never thrown. */
 export class Rejected {
   /**
    * @param reason internal, for logs and metrics
    * @param retryAfterSeconds whole seconds after which a client should retry during an outage
    * @param nonce for the next proof of the client (RFC 9449 §9)
-   * @param expected the URL that a proof must have, for logs
+   * @param expected for logs and `explain`, never for clients
    */
   constructor(
     readonly reason: RejectionReason,
     readonly retryAfterSeconds = 1,
     readonly nonce?: string,
-    readonly expected?: string,
+    readonly expected?: Expected,
   ) {
     Object.freeze(this);
   }

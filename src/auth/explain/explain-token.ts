@@ -7,7 +7,7 @@ import { checkOptions } from '../options/check-options.ts';
 import { settingOf } from '../options/setting.ts';
 import { isProof } from '../proof/check-proof.ts';
 import { Rejected, rejections } from '../rejections.ts';
-import { type ClaimRules, readClaims } from '../token/claims.ts';
+import { type ClaimRules, createClaimsChecks, readClaims } from '../token/claims.ts';
 import type { CheckedOptions, Claims, GuardOptions, GuardRequest, Requirements } from '../types.ts';
 import { isJsonObject, isText, type Members } from '../values/json.ts';
 import { describeChecks } from './checks/checks.ts';
@@ -60,10 +60,17 @@ export async function explainToken(
   const { options, seen } = observe(checked);
   const request = requestWith(decoded.text, decoded.otherScheme ?? schemeFor(checked, decoded.claims), proof, checked);
   const { core, result } = await decideOn(request, options, seen, requirements, proof);
-  const [reason, later] = seen.reasons;
+  const [rejected, later] = seen.rejections;
+  const reason = rejected?.reason;
   const { claims, rules, issuer, ...issuers } = selectIssuer(checked, seen, decoded.claims);
   const states = core.state().issuers;
   const nowSeconds = Date.now() / 1000;
+  const lacksScope = core.checkAnyScope?.(claims as Claims);
+  const isAccepted = !reason || (/^(?:scope|authentication)_insufficient$/.test(reason) && !lacksScope);
+  const unverified =
+    reason === 'keys_unavailable' && rules
+      ? (readUnverified(claims, rules, nowSeconds, core.readRequirements(requirements)) ?? lacksScope ?? 'accepted')
+      : undefined;
   const described: Explained = {
     ...decoded,
     claims,
@@ -72,22 +79,16 @@ export async function explainToken(
     issuer,
     lookup: issuers.said,
     requirements,
+    rejected: unverified instanceof Rejected ? unverified : rejected,
     nowSeconds,
     lastFailure: (states.find((each) => each.issuer === issuer) ?? states[0])?.lastFailure,
     keyIds: seen.published.get(issuer ?? '')?.map(({ kid }) => show(kid)),
     keyFault: keyFaultOf(seen, issuer, decoded.header.kid, claims, (rules ?? checked).algorithms),
     nameOf,
-    proof: proof && { pasted: proof, expected: await expectedOf(proof, decoded.text, checked, later) },
+    proof: proof && { pasted: proof, expected: await expectedOf(proof, decoded.text, checked, later?.reason) },
   };
   const checks = describeChecks(described);
-  const lacksScope = checked.requireScope && core.scopesOf(claims as Claims).length === 0;
-  const isAccepted = !reason || (/^(?:scope|authentication)_insufficient$/.test(reason) && !lacksScope);
-  const unverified =
-    reason === 'keys_unavailable' && rules
-      ? (readUnverified(claims, rules, nowSeconds, core.readRequirements(requirements)) ??
-        (lacksScope ? 'scope_insufficient' : 'accepted'))
-      : undefined;
-  const explained = { isAccepted, checks: withVerdicts(checks, reason, unverified), suggestion: undefined };
+  const explained = { isAccepted, checks: withVerdicts(checks, rejected, unverified), suggestion: undefined };
   if (wasAccepted(result) || !reason) {
     const advice = ['Token is accepted', ...doubtsAbout(claims, result)].join('. ') + decoded.aside;
     return withRender({ ...explained, status: 200, error: undefined, advice });
@@ -110,17 +111,17 @@ export async function explainToken(
 async function decideOn(
   request: GuardRequest,
   options: GuardOptions,
-  { reasons, published }: Seen,
+  { rejections: rejected, published }: Seen,
   requirements: Requirements,
   proof: PastedProof | undefined,
 ) {
   let now = Date.now;
   const onKeys = (issuer: string, keys: readonly unknown[]) => void published.set(issuer, keys.filter(isJsonObject));
-  const core = createGuardCore(options, { onKeys, now: () => now() });
+  const core = createGuardCore(options, { onKeys, onRejection: (each) => void rejected.push(each), now: () => now() });
   const check = preparedGuard(guardOf(core)).prepare(requirements);
   const result = await check(request);
   const { iat } = proof?.claims ?? {};
-  if (reasons[0] === 'proof_time' && typeof iat === 'number') {
+  if (rejected[0]?.reason === 'proof_time' && typeof iat === 'number') {
     now = () => iat * 1000;
     // Another object, because checks of the same one share what they have found.
     await check({ ...request });
@@ -138,16 +139,16 @@ function readUnverified(
   rules: ClaimRules,
   nowSeconds: number,
   { check }: Pick<RoutePolicy, 'check'>,
-): Unverified | undefined {
-  const claims = readClaims(given, rules, nowSeconds);
-  return (claims instanceof Rejected ? claims : check(claims))?.reason;
+): Rejected | undefined {
+  const claims = readClaims(given, createClaimsChecks(rules), nowSeconds);
+  return claims instanceof Rejected ? claims : check(claims);
 }
 
 /** Returns a sentence on the check that would reject the claims. That of the issuer is the advice already. */
 function adviseUnverified(checks: readonly Check[], outcome: Unverified | undefined): string {
-  if (outcome === undefined || outcome === 'accepted' || outcome === 'issuer_mismatch') return '';
-  const name = checks.find(({ advice }) => outcome in advice)?.name;
-  const advice = adviceFor(checks, outcome);
+  if (!(outcome instanceof Rejected) || outcome.reason === 'issuer_mismatch') return '';
+  const name = checks.find(({ advice }) => outcome.reason in advice)?.name;
+  const advice = adviceFor(checks, outcome.reason);
   return `. Not verified: the ${name} would be rejected${advice && `: ${advice}`}`;
 }
 

@@ -3,8 +3,9 @@ import { createIssuerLookup, isKeyFor } from '../keys/tenants.ts';
 import { checkFound } from '../lookup/found-issuer.ts';
 import { describeValue } from '../options/describe-value.ts';
 import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers.ts';
+import type { Rejected } from '../rejections.ts';
 import { responseOf } from '../token/introspection.ts';
-import type { Algorithm, CheckedOptions, FindIssuer, GuardOptions, RejectionReason } from '../types.ts';
+import type { Algorithm, CheckedOptions, FindIssuer, GuardOptions } from '../types.ts';
 import { printable } from '../values/ascii.ts';
 import { isJsonObject, type Members, namesIn } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
@@ -13,7 +14,7 @@ import { joined } from './checks/explained.ts';
 /** What is learned from a guard that explains. */
 export interface Seen {
   /** Why it rejected each request. */
-  readonly reasons: RejectionReason[];
+  readonly rejections: Rejected[];
   /** The keys that each issuer publishes. */
   readonly published: Map<string, readonly Members[]>;
   /** Why keys are skipped, by their ID. */
@@ -30,7 +31,7 @@ export interface Seen {
  */
 export function observe(checked: CheckedOptions) {
   const { issuer, introspect, clientCertificate } = checked;
-  const seen: Seen = { reasons: [], published: new Map(), skipped: new Map() };
+  const seen: Seen = { rejections: [], published: new Map(), skipped: new Map() };
   const options: GuardOptions = {
     ...checked,
     issuer:
@@ -42,8 +43,7 @@ export function observe(checked: CheckedOptions) {
     introspect: observeIntrospection(introspect, seen),
     isRevoked: undefined,
     onAccepted: undefined,
-    // No endpoint of protected-api/mcp uses this guard.
-    onRejected: (_, reason) => seen.reasons.push(reason as RejectionReason),
+    onRejected: undefined,
     onKeySetEvent: (event) => {
       const reasons = 'reasons' in event ? event.reasons : undefined;
       for (const [kid, reason] of Object.entries(reasons ?? {})) seen.skipped.set(kid, reason);

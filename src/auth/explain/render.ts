@@ -1,5 +1,4 @@
-import { rejections } from '../rejections.ts';
-import type { RejectionReason } from '../types.ts';
+import { Rejected, rejections } from '../rejections.ts';
 import { printable } from '../values/ascii.ts';
 import { isJsonObject } from '../values/json.ts';
 import { type Check, check } from './checks/explained.ts';
@@ -36,7 +35,7 @@ export interface Explanation {
 }
 
 /** What the claims of a token would lead to if its signature had been verified. */
-export type Unverified = RejectionReason | 'accepted';
+export type Unverified = Rejected | 'accepted';
 
 /** The checks that nothing but a key, or the application, can decide. */
 const unverifiable = ['binding', 'schema', 'signature'];
@@ -48,16 +47,17 @@ const unverifiable = ['binding', 'schema', 'signature'];
  */
 export function withVerdicts(
   checks: readonly Check[],
-  reason: RejectionReason | undefined,
+  rejected: Rejected | undefined,
   unverified?: Unverified,
 ): readonly ExplainedCheck[] {
-  const indexOf = (outcome = 'accepted') => [...checks, undefined].findIndex((each) => !each || outcome in each.advice);
-  const rejecting = indexOf(reason);
-  if (reason !== undefined && rejecting === checks.length)
-    return withVerdicts(
-      [check(reason, undefined, rejections[reason].description, { [reason]: '' }), ...checks],
-      reason,
-    );
+  const indexOf = (outcome: Unverified = 'accepted') =>
+    [...checks, undefined].findIndex((each) => !each || (outcome instanceof Rejected && outcome.reason in each.advice));
+  const rejecting = indexOf(rejected);
+  if (rejected && rejecting === checks.length) {
+    const { reason } = rejected;
+    const row = check(reason, undefined, rejections[reason].description, { [reason]: '' });
+    return withVerdicts([row, ...checks], rejected);
+  }
   const last = unverified === undefined ? rejecting : indexOf(unverified);
   return checks.flatMap(({ name, has, wants, passed }, index): ExplainedCheck[] => {
     if (index === rejecting) return [{ name, has: has ?? 'none', verdict: 'rejected', words: `rejected: ${wants}` }];

@@ -23,6 +23,12 @@ import { createPolicyReader } from './requirements.ts';
 /** The parts of a guard that adapters use. */
 export type GuardCore = ReturnType<typeof createGuardCore>;
 
+/** What `explain` replaces, and what it learns. */
+interface Seams {
+  readonly verifierFor: (options: VerifierOptions) => Verifier;
+  readonly onRejection: (rejected: Rejected) => void;
+}
+
 /**
  * Creates a guard.
  * @throws {TypeError} an option is missing, mistyped, out of range or unknown
@@ -36,7 +42,8 @@ export function createGuardCore(
     random = Math.random,
     onKeys,
     verifierFor = createVerifier,
-  }: Partial<TimeAndRandom & KeysEnvironment & { readonly verifierFor: (options: VerifierOptions) => Verifier }> = {},
+    onRejection,
+  }: Partial<TimeAndRandom & KeysEnvironment & Seams> = {},
 ) {
   const options = checkOptions(given);
   const withinLimit = createTimeLimit(clock, options.jwksTimeoutSeconds * 1000);
@@ -44,7 +51,7 @@ export function createGuardCore(
   const verifier = verifierFor({ ...options, trusts, withinLimit, now, random });
   const { readRequirements, readScope, scopesOf, checkAnyScope } = createPolicyReader({ ...options, rulesOf, now });
   const prepared = prepareRejections(options.formatRejection);
-  const reject = createReject(options, prepared);
+  const reject = createReject(options, prepared, onRejection);
   const { decide, schemeOf } = createDecide(options, { verifier, reject, withinLimit, checkAnyScope, scopesOf, now });
   const state = () => ({ ...verifier.state(), issuers: keys.state() });
 
@@ -53,6 +60,7 @@ export function createGuardCore(
     readRequirements,
     readScope,
     scopesOf,
+    checkAnyScope,
     /** Decides about a request as of now. Checks of one request share what its token and its proof need. */
     decide,
     /** Returns the rejection of a request whose token was accepted, but does not allow what the request does. */

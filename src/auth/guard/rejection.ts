@@ -34,7 +34,11 @@ export type Shown = Pick<RoutePolicy, 'challenge' | 'isOptional'>;
  * Returns a function that calls `onRejected`, and makes the complete rejection for a rejection: status, body, and
  * challenge (RFC 6750 §3) or `Retry-After`.
  */
-export function createReject(options: CheckedOptions, prepared: PreparedRejections) {
+export function createReject(
+  options: CheckedOptions,
+  prepared: PreparedRejections,
+  onRejection?: (rejected: Rejected) => void,
+) {
   const own = Object.entries(options.errorHeaders ?? {}).filter(([name]) => !isDropped(name));
   const always = Object.fromEntries(new Headers(own));
   const known = new WeakMap<Shown, Map<string, Rejection>>();
@@ -64,7 +68,8 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
   }
 
   return (request: GuardRequest, rejected: Rejected, scheme: Scheme, shown: Shown): Rejection => {
-    ignoreRejection(options.onRejected?.(request, rejected.reason, { expected: rejected.expected }));
+    onRejection?.(rejected);
+    ignoreRejection(options.onRejected?.(request, rejected.reason, { expected: rejected.expected?.url }));
     return find(rejected, scheme, shown, findName(request));
   };
 }

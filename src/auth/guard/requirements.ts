@@ -1,6 +1,6 @@
 import { describeValue } from '../options/describe-value.ts';
-import { type Rejected, rejectFor } from '../rejections.ts';
-import { ownClaim } from '../token/claims.ts';
+import type { Rejected } from '../rejections.ts';
+import { type ClaimsCheck, claimsCheck, ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, CheckRequirements, Claims, Requirements } from '../types.ts';
 import { isPlainWord } from '../values/ascii.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
@@ -14,8 +14,8 @@ export interface ChallengeParameters {
   readonly maxAge?: number | undefined;
 }
 
-/** Returns why a token's own claims do not meet a requirement, or undefined if they do. */
-type ClaimsCheck = (claims: Claims) => Rejected | undefined;
+/** A check of the claims that the token itself has. */
+type RequirementCheck = ClaimsCheck<[claims: Claims]>;
 
 /** The requirements of a route, checked and prepared. */
 export type RoutePolicy = Readonly<ReturnType<typeof createPolicy>>;
@@ -25,23 +25,23 @@ export type Alternatives = readonly (readonly string[])[];
 
 type StepUpOptions = Pick<CheckedOptions, 'clockToleranceSeconds'> & Pick<TimeAndRandom, 'now'>;
 
-/** Returns a policy that consists of these checks, step-up first. It is empty if it requires only a valid token. */
+/** The order in which requirements are checked: step-up (RFC 9470 §4), then scope (RFC 6750 §3.1). */
+export const requirementReasons = ['authentication_insufficient', 'scope_insufficient'] as const;
+
+/** Returns a policy that consists of these checks. It is empty if it requires only a valid token. */
 function createPolicy(
   challenge: ChallengeParameters,
   alternatives: Alternatives,
-  stepUpChecks: readonly ClaimsCheck[],
-  scopeChecks: readonly ClaimsCheck[],
+  given: readonly RequirementCheck[],
   isOptional: boolean,
 ) {
-  const checks = [...stepUpChecks, ...scopeChecks];
-  const check: ClaimsCheck = (claims) => {
-    for (const one of checks) {
-      const rejection = one(claims);
-      if (rejection) return rejection;
-    }
+  const checks = requirementReasons.flatMap((reason) => given.filter(({ rejection }) => rejection.reason === reason));
+  /** Returns why a token's own claims do not meet a requirement, or undefined if they do. */
+  const check = (claims: Claims): Rejected | undefined => {
+    for (const { accepts, rejection } of checks) if (!accepts(claims)) return rejection;
     return undefined;
   };
-  return { challenge, alternatives, isEmpty: checks.length === 0, isOptional, stepUpChecks, scopeChecks, check };
+  return { challenge, alternatives, isEmpty: checks.length === 0, isOptional, checks, check };
 }
 
 /**
@@ -58,8 +58,7 @@ export function allOf(policies: readonly RoutePolicy[], isOptional: boolean): Ro
   return createPolicy(
     Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge }),
     policies.map(({ alternatives }) => alternatives).reduce(combine, [[]]),
-    policies.flatMap(({ stepUpChecks }) => stepUpChecks),
-    policies.flatMap(({ scopeChecks }) => scopeChecks),
+    policies.flatMap(({ checks }) => checks),
     isOptional,
   );
 }
@@ -129,8 +128,10 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
         ...(maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }),
       },
       scope?.alternatives ?? [[]],
-      acrValues || maxAgeSeconds !== undefined ? [createStepUpCheck(acrValues, maxAgeSeconds, options)] : [],
-      scope ? [scope.check] : [],
+      [
+        scope?.check ?? [],
+        acrValues || maxAgeSeconds !== undefined ? createStepUpCheck(acrValues, maxAgeSeconds, options) : [],
+      ].flat(),
       optional === true,
     );
   };
@@ -138,17 +139,18 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
   /** Reads the scope that a function returned, which may be an empty list. */
   const readScope = (returned: unknown, route?: string): RoutePolicy => {
     const { named, alternatives, check } = policyOf(returned, route, true);
-    return createPolicy({ scope: named }, alternatives, [], named === undefined ? [] : [check], false);
+    return createPolicy({ scope: named }, alternatives, named === undefined ? [] : [check], false);
   };
 
-  const checkAnyScope: ClaimsCheck = (claims) =>
-    scopesOf(claims).length > 0 ? undefined : rejectFor('scope_insufficient');
+  const { requireScope } = options;
+  const anyScope = claimsCheck('scope_insufficient', { requireScope }, (claims: Claims) => scopesOf(claims).length > 0);
+  const { check: checkAnyScope } = createPolicy({}, [[]], [anyScope], false);
 
   return {
     readRequirements,
     readScope,
     scopesOf,
-    checkAnyScope: options.requireScope ? checkAnyScope : undefined,
+    checkAnyScope: requireScope ? checkAnyScope : undefined,
   };
 }
 
@@ -174,7 +176,7 @@ function createStepUpCheck(
   acrValues: readonly string[] | undefined,
   maxAge: number | undefined,
   { clockToleranceSeconds, now }: StepUpOptions,
-): ClaimsCheck {
+): RequirementCheck {
   const isRecent = (claims: Claims) => {
     if (maxAge === undefined) return true;
     const authenticatedAt = ownClaim(claims, 'auth_time');
@@ -184,5 +186,6 @@ function createStepUpCheck(
     return ageSeconds <= maxAge + clockToleranceSeconds && ageSeconds >= -clockToleranceSeconds;
   };
   const isStrong = (claims: Claims) => acrValues?.some((value) => value === ownClaim(claims, 'acr')) ?? true;
-  return (claims) => (isStrong(claims) && isRecent(claims) ? undefined : rejectFor('authentication_insufficient'));
+  const expected = { acr: acrValues, maxAge };
+  return claimsCheck('authentication_insufficient', expected, (claims) => isStrong(claims) && isRecent(claims));
 }

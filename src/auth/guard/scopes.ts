@@ -1,8 +1,7 @@
 import { createIssuerLookup } from '../keys/tenants.ts';
 import { describeValue, quote } from '../options/describe-value.ts';
 import { listedIssuers, optionsByIssuer } from '../options/issuers.ts';
-import { rejectFor } from '../rejections.ts';
-import { claimReader, isStringList } from '../token/claims.ts';
+import { claimReader, claimsCheck, isStringList } from '../token/claims.ts';
 import type { CheckedIssuer, CheckedOptions, Claims } from '../types.ts';
 import { isPlainWord, printable } from '../values/ascii.ts';
 import { hasMember, isListOf, namesIn } from '../values/json.ts';
@@ -75,11 +74,11 @@ export function createScopeReader(rules: ScopeRules, grantedBy: ReturnType<typeo
       /** What a challenge names: all that are required, or the first of `anyOf`. */
       named: (isAny ? scopes[0] : scopes.join(' ')) || undefined,
       alternatives: isAny ? scopes.map((one) => [one]) : [scopes],
-      check(claims: Claims) {
+      check: claimsCheck('scope_insufficient', isAny ? { anyOf: names } : { scope: names }, (claims: Claims) => {
         const granted = grantedBy(claims);
         const isGranted = (name: string) => granted.includes(name);
-        return (isAny ? names.some(isGranted) : names.every(isGranted)) ? undefined : rejectFor('scope_insufficient');
-      },
+        return isAny ? names.some(isGranted) : names.every(isGranted);
+      }),
     };
   };
 }

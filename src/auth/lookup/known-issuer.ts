@@ -49,11 +49,11 @@ export class KnownIssuer {
 
   /** @param use called with each use of a token that was verified: whether it can still be trusted */
   constructor(found: FoundIssuer, times: AnswerTimes, use: (issuer: KnownIssuer) => boolean) {
-    const { rules, keys } = found.trust;
+    const { keys } = found.trust;
     this.found = found;
     this.#times = times;
     this.trust = {
-      rules,
+      ...found.trust,
       keep: () => void use(this),
       keys: {
         // While a request waits for keys, the issuer may have left, or its last answer expired.

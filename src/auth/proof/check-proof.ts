@@ -4,7 +4,7 @@ import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
 import { compactVerify } from 'jose/jws/compact/verify';
 import { importPublicJwk, type PublicJwk } from '../keys/jwk.ts';
 import { Rejected, rejectFor } from '../rejections.ts';
-import { checkTime } from '../token/claims.ts';
+import { hasBegun, hasExpired } from '../token/claims.ts';
 import type { ProofAlgorithm } from '../types.ts';
 import { isCanonicalBase64Url, sha256 } from '../values/base64url.ts';
 import { type Members, parseJsonObject } from '../values/json.ts';
@@ -80,7 +80,7 @@ async function rejectClaims(claims: Members, expected: ExpectedProof): Promise<R
   const { htm, htu, ath, jti } = claims;
   const { method, url, token } = expected;
   if (htm !== method) return rejectFor('proof_method');
-  if (!isSameUrl(htu, url)) return new Rejected('proof_url', 1, undefined, url);
+  if (!isSameUrl(htu, url)) return new Rejected('proof_url', 1, undefined, { url });
   if (!areTimesGood(claims, expected)) return rejectFor('proof_time');
   if (token !== undefined && ath !== (await sha256(token))) return rejectFor('proof_token_hash');
   if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return rejectFor('proof_id');
@@ -108,7 +108,7 @@ function areTimesGood(claims: Members, { nowMs, maxAgeSeconds }: ExpectedProof):
 
 /** `exp` and `nbf` are optional, and count where a proof has them (RFC 7519 §4.1.4 and §4.1.5). */
 export const isCurrent = (claims: Members, toleranceSeconds: number, nowSeconds: number) =>
-  checkTime(claims, { clockToleranceSeconds: toleranceSeconds }, nowSeconds) === undefined;
+  !hasExpired(claims, nowSeconds - toleranceSeconds) && hasBegun(claims, nowSeconds + toleranceSeconds);
 
 function isSameUrl(claimed: unknown, expected: string | undefined): boolean {
   if (typeof claimed !== 'string' || expected === undefined) return false;

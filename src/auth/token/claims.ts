@@ -1,8 +1,13 @@
 import { isIssuedBy } from '../keys/tenants.ts';
-import { type Rejected, rejectFor } from '../rejections.ts';
+import { type Expected, Rejected, type RejectionReason, rejectFor } from '../rejections.ts';
 import type { CheckedOptions, Claims } from '../types.ts';
 import { deepFreeze, isJsonObject, type Members, removePrototypes, withoutNulls } from '../values/json.ts';
 import { otherKindClaim } from './kinds.ts';
+
+/*
+ * The checks of claims, in the order in which a guard makes them and `explain` prints them, and how claims are read.
+ * Does NOT check scopes, revocation, that a `jti` is new, or that there is a `sub`.
+ */
 
 /** How times are compared. */
 export type TimeRules = Pick<CheckedOptions, 'clockToleranceSeconds' | 'maxTokenAgeSeconds'>;
@@ -12,35 +17,75 @@ export type ClaimRules = Pick<CheckedOptions, 'audience' | 'audienceClaim' | 're
   readonly issuer: string;
 };
 
-/**
- * Returns valid claims, or why they are rejected. They are always frozen, so that handlers cannot depend on a cache. A
- * claim that is null counts as missing.
- */
-export function readClaims(
-  given: Members | undefined,
-  rules: ClaimRules | undefined,
+/** A check of claims. That of a requirement reads the time by itself. */
+export interface ClaimsCheck<Given extends readonly unknown[] = [claims: Members, nowSeconds: number]> {
+  readonly accepts: (...given: Given) => boolean;
+  /** The reason, and what was expected. */
+  readonly rejection: Rejected;
+}
+
+export const claimsCheck = <Given extends readonly unknown[]>(
+  reason: RejectionReason,
+  expected: Expected,
+  accepts: (...given: Given) => boolean,
+): ClaimsCheck<Given> => ({ accepts, rejection: new Rejected(reason, 1, undefined, expected) });
+
+/** Returns the checks of claims that were valid earlier. Fractions of a second count. */
+export function createTimeChecks({ clockToleranceSeconds, maxTokenAgeSeconds }: TimeRules): readonly ClaimsCheck[] {
+  const [tolerance, maxAge] = [clockToleranceSeconds, Number(maxTokenAgeSeconds)];
+  const checks: readonly ClaimsCheck[] = [
+    claimsCheck('token_expired', { clockToleranceSeconds }, (claims, now) => !hasExpired(claims, now - tolerance)),
+    claimsCheck('token_not_yet_valid', { clockToleranceSeconds }, (claims, now) => hasBegun(claims, now + tolerance)),
+    // Not only the past: a time in milliseconds would never be too old.
+    claimsCheck(
+      'token_too_old',
+      { maxTokenAgeSeconds },
+      ({ iat }, now) => Math.abs(now - Number(iat)) <= maxAge + tolerance,
+    ),
+  ];
+  return maxTokenAgeSeconds === undefined ? checks.slice(0, -1) : checks;
+}
+
+/** Returns the checks of the claims of an issuer's tokens. */
+export function createClaimsChecks(rules: ClaimRules): readonly ClaimsCheck[] {
+  const { issuer, audience, audienceClaim, requiredClaims } = rules;
+  const required = Object.entries(requiredClaims).map(([name, values]) => ({ name, read: claimReader(name), values }));
+  return [
+    claimsCheck('issuer_mismatch', { issuer }, (claims) => isIssuedBy(issuer, claims)),
+    claimsCheck('audience_mismatch', { audience }, (claims) =>
+      audiencesOf(readAudience(claims, audienceClaim)).some((name) => audience.includes(name)),
+    ),
+    claimsCheck('required_claim_mismatch', { requiredClaims }, (claims) =>
+      required.every(({ name, read, values }) => isMet(name, read(claims), values)),
+    ),
+    claimsCheck('type_unsupported', {}, (claims) => otherKindClaim(claims, requiredClaims) === undefined),
+    claimsCheck('claims_malformed', {}, (claims) => findMalformed(claims).length === 0),
+    ...createTimeChecks(rules),
+  ];
+}
+
+/** Returns why claims are rejected: for the first check that does not accept them. */
+export function rejectClaims(
+  checks: readonly ClaimsCheck[],
+  claims: Members,
   nowSeconds: number,
-): Claims | Rejected {
-  if (!given) return rejectFor('claims_malformed');
-  if (!rules) return rejectFor('issuer_mismatch');
-  const claims = withoutNulls(removePrototypes(given));
-  return checkClaims(claims, rules, nowSeconds) ?? deepFreeze(claims as Claims);
+): Rejected | undefined {
+  for (const check of checks) if (!check.accepts(claims, nowSeconds)) return check.rejection;
+  return undefined;
 }
 
 /**
- * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims, kind,
- * types and time, in this order. Does NOT check scopes, revocation, that a `jti` is new, or that there is a `sub`.
+ * Returns claims that pass the checks, or why they are rejected. They are always frozen, so that handlers cannot depend
+ * on a cache. A claim that is null counts as missing.
  */
-function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Rejected | undefined {
-  const { issuer, audience, audienceClaim, requiredClaims } = rules;
-  if (!isIssuedBy(issuer, claims)) return rejectFor('issuer_mismatch');
-  const named = ownClaim(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
-  if (!audiencesOf(named).some((name) => audience.includes(name))) return rejectFor('audience_mismatch');
-  for (const name in requiredClaims)
-    if (!isMet(claims, name, requiredClaims[name] ?? [])) return rejectFor('required_claim_mismatch');
-  if (otherKindClaim(claims, requiredClaims) !== undefined) return rejectFor('type_unsupported');
-  if (findMalformed(claims).length > 0) return rejectFor('claims_malformed');
-  return checkTime(claims, rules, nowSeconds);
+export function readClaims(
+  given: Members | undefined,
+  checks: readonly ClaimsCheck[],
+  nowSeconds: number,
+): Claims | Rejected {
+  if (!given) return rejectFor('claims_malformed');
+  const claims = withoutNulls(removePrototypes(given));
+  return rejectClaims(checks, claims, nowSeconds) ?? deepFreeze(claims as Claims);
 }
 
 /** RFC 7519 §4.1, RFC 8693 §4.3: the claims that have a type, on which handlers rely. Only `exp` is required. */
@@ -58,26 +103,23 @@ export const findMalformed = (claims: Members) =>
  * A claim that is missing, or null, is the value null. `events` has the names of events as its members (RFC 8417 §2.2);
  * no other object meets a requirement.
  */
-function isMet(claims: Members, name: string, values: readonly (string | null)[]): boolean {
-  const claim = claimReader(name)(claims) ?? undefined;
+function isMet(name: string, value: unknown, values: readonly (string | null)[]): boolean {
+  const claim = value ?? undefined;
   if (claim === undefined) return values.includes(null);
   const found: readonly unknown[] = name === 'events' && isJsonObject(claim) ? Object.keys(claim) : [claim].flat();
   return found.some((each) => each !== undefined && typeof each !== 'object' && values.includes(String(each)));
 }
 
-/** Returns why claims that were valid earlier are now rejected, if so. Fractions of a second count. */
-export function checkTime(
-  { exp, nbf, iat }: Members,
-  { clockToleranceSeconds, maxTokenAgeSeconds }: TimeRules,
-  nowSeconds: number,
-): Rejected | undefined {
-  if (Number(exp) <= nowSeconds - clockToleranceSeconds) return rejectFor('token_expired');
-  if (nbf !== undefined && Number(nbf) > nowSeconds + clockToleranceSeconds) return rejectFor('token_not_yet_valid');
-  if (maxTokenAgeSeconds === undefined) return undefined;
-  // Not only the past: a time in milliseconds would never be too old.
-  const isRecent = Math.abs(nowSeconds - Number(iat)) <= maxTokenAgeSeconds + clockToleranceSeconds;
-  return isRecent ? undefined : rejectFor('token_too_old');
-}
+/** RFC 7519 §4.1.4. */
+export const hasExpired = ({ exp }: Members, nowSeconds: number): boolean => Number(exp) <= nowSeconds;
+
+/** RFC 7519 §4.1.5. */
+export const hasBegun = ({ nbf }: Members, nowSeconds: number): boolean =>
+  nbf === undefined || Number(nbf) <= nowSeconds;
+
+/** Returns the claim that names the audience: of a token that has no `aud` at all, another one. */
+export const readAudience = (claims: Members, audienceClaim: string): unknown =>
+  ownClaim(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
 
 /** Returns a claim of the token, never an inherited property such as `constructor`. */
 export function ownClaim(claims: Members, name: string): unknown {

@@ -41,9 +41,9 @@ export function createIntrospection({
     const { iss = introspected?.rules.issuer } = response;
     const trust = introspected ?? (await of(iss));
     if (trust instanceof Rejected) return trust;
-    const claims = readClaims({ ...response, iss }, trust?.rules, now() / 1000);
+    const claims = readClaims({ ...response, iss }, trust.checks, now() / 1000);
     if (claims instanceof Rejected) return claims;
-    trust?.keep?.();
+    trust.keep?.();
     return { claims };
   };
 

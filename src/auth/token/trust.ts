@@ -1,8 +1,8 @@
 import type { KeySet } from '../keys/key-set.ts';
 import { createIssuerLookup } from '../keys/tenants.ts';
-import type { Rejected } from '../rejections.ts';
+import { Rejected } from '../rejections.ts';
 import type { Algorithm, CheckedOptions } from '../types.ts';
-import type { ClaimRules } from './claims.ts';
+import { type ClaimRules, type ClaimsCheck, createClaimsChecks } from './claims.ts';
 
 /*
  * Which issuer a token is verified for: its keys, its algorithms and the rules for its claims. A token of one issuer is
@@ -13,6 +13,8 @@ import type { ClaimRules } from './claims.ts';
 export interface Trust {
   readonly keys: Pick<KeySet, 'find' | 'findOthers' | 'isCurrent' | 'use'>;
   readonly rules: ClaimRules & Pick<CheckedOptions, 'algorithms' | 'scopeClaim' | 'introspect'>;
+  /** The checks of their claims, by these rules. */
+  readonly checks: readonly ClaimsCheck[];
   /** Called with each token of this issuer that was introspected, as `keys.use` is with each that was verified. */
   readonly keep?: () => void;
 }
@@ -26,7 +28,7 @@ export interface Trusts {
   /** The issuer of all tokens that are not JWTs: the only one, or that with a function `introspect` of its own. */
   readonly introspected: Trust | undefined;
   /** Returns what tokens with this `iss` are verified with, or why nothing. A template can fit it. */
-  of(issuer: unknown): Trust | Rejected | undefined | Promise<Trust | Rejected>;
+  of(issuer: unknown): Trust | Rejected | Promise<Trust | Rejected>;
 }
 
 /** The issuers that a guard knows in advance. */
@@ -38,10 +40,13 @@ export function createTrusts(
   keySets: ReadonlyMap<string, Trust['keys']>,
 ) {
   const trusts = new Map<string, Trust>();
-  for (const [issuer, rules] of issuers) {
+  for (const [issuer, own] of issuers) {
     const keys = keySets.get(issuer);
-    if (keys) trusts.set(issuer, { keys, rules: { ...rules, issuer } });
+    const rules = { ...own, issuer };
+    if (keys) trusts.set(issuer, { keys, rules, checks: createClaimsChecks(rules) });
   }
+  const find = createIssuerLookup(trusts);
+  const unknown = new Rejected('issuer_mismatch', 1, undefined, { issuer: [...trusts.keys()] });
   const all = [...trusts.values()];
   // The function of a guard is in the rules of each issuer.
   const introspected = all.filter(({ rules }) => rules.introspect);
@@ -49,6 +54,6 @@ export function createTrusts(
     algorithms: [...new Set(all.flatMap(({ rules }) => rules.algorithms))],
     sole: all.length === 1 ? all[0] : undefined,
     introspected: introspected.length === 1 ? introspected[0] : undefined,
-    of: createIssuerLookup(trusts),
+    of: (issuer: unknown) => find(issuer) ?? unknown,
   };
 }

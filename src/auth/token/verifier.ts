@@ -10,7 +10,7 @@ import type { TimeAndRandom } from '../values/clock.ts';
 import { parseJsonObject } from '../values/json.ts';
 import { whenSettled } from '../values/promises.ts';
 import type { WithinLimit } from '../values/time-limit.ts';
-import { checkTime, readClaims, type TimeRules } from './claims.ts';
+import { createTimeChecks, readClaims, rejectClaims, type TimeRules } from './claims.ts';
 import { createHeaderReader, readUnverifiedIssuer, type TokenHeader } from './header.ts';
 import { createIntrospection } from './introspection.ts';
 import { TokenCache } from './token-cache.ts';
@@ -56,7 +56,8 @@ export function createVerifier(options: VerifierOptions) {
   const { trusts, tokenCacheSize, now, random } = options;
   const { sole } = trusts;
   const nowSeconds = () => now() / 1000;
-  const timeOf = ({ claims }: VerifiedToken) => checkTime(claims, options, nowSeconds());
+  const timeChecks = createTimeChecks(options);
+  const timeOf = ({ claims }: VerifiedToken) => rejectClaims(timeChecks, claims, nowSeconds());
   const isGood = (entry: CachedToken) => isTrusted(entry) && timeOf(entry) === undefined;
   const cache =
     tokenCacheSize > 0 ? new TokenCache<CachedToken>({ maxEntries: tokenCacheSize, isGood, random }) : undefined;
@@ -72,7 +73,7 @@ export function createVerifier(options: VerifierOptions) {
     tried?: readonly VerificationKey[],
   ): Promise<Verification> {
     const { kid, algorithm } = header;
-    const { keys, rules } = trust;
+    const { keys, rules, checks } = trust;
     const found = await (tried ? keys.findOthers(kid, tried) : keys.find(kid));
     if (found instanceof Rejected) return found;
     let rejection = rejectFor(tried ? 'signature_invalid' : 'key_unknown');
@@ -83,7 +84,7 @@ export function createVerifier(options: VerifierOptions) {
         rejection = rejectFor('signature_invalid');
         continue;
       }
-      const claims = readClaims(parseJsonObject(verified.payload), rules, nowSeconds());
+      const claims = readClaims(parseJsonObject(verified.payload), checks, nowSeconds());
       if (claims instanceof Rejected) return claims;
       if (!isKeyFor(claims, rules.issuer, key.issuer)) continue;
       const entry: CachedToken = { claims, key, keys };
@@ -112,7 +113,7 @@ export function createVerifier(options: VerifierOptions) {
       const header = readHeader(token);
       if (header instanceof Rejected) return introspection?.(token) ?? header;
       // With several issuers, `iss` selects one before the signature is verified. It is checked again with the claims.
-      return whenSettled(sole ?? trusts.of(readUnverifiedIssuer(token)), (trust = rejectFor('issuer_mismatch')) => {
+      return whenSettled(sole ?? trusts.of(readUnverifiedIssuer(token)), (trust) => {
         if (trust instanceof Rejected) return trust;
         // The header was compared with the algorithms of all issuers.
         if (!trust.rules.algorithms.includes(header.algorithm)) return rejectFor('algorithm_unsupported');

@@ -5,7 +5,7 @@ import { withVerdicts } from '../../../src/auth/explain/render.ts';
 import { explainToken } from '../../../src/auth/explain.ts';
 import { createGuard } from '../../../src/auth/index.ts';
 import { optionsFromEnvironment } from '../../../src/auth/options/environment.ts';
-import { rejections } from '../../../src/auth/rejections.ts';
+import { rejectFor, rejections } from '../../../src/auth/rejections.ts';
 import type { Requirements } from '../../../src/auth/types.ts';
 import type { Environment } from '../../support/child-process.ts';
 import { startIssuer } from '../../support/issuer.ts';
@@ -254,7 +254,7 @@ test.each<[name: string, introspect: () => unknown, want: readonly (string | num
 const neverMet =
   /^(?:scheme_|proof_(?!missing)|dpop_required|certificate_mismatch|token_revoked|revocation_|replay_|access_denied)/;
 test('explainToken() has a check for each reason that it can meet', () => {
-  const options = { ...optionsWith(), issuer: [issuer.url] };
+  const options = { ...optionsWith({ MAX_TOKEN_AGE_SECONDS: '1' }), issuer: [issuer.url] };
   const none = { issuer: undefined, lookup: undefined, lastFailure: undefined, keyFault: undefined, keyIds: [] };
   const explained = { ...none, text: '', header: {}, claims: {}, requirements: {} };
   const named = [true, false].flatMap((isIntrospected) =>
@@ -267,7 +267,7 @@ test('explainToken() has a check for each reason that it can meet', () => {
 });
 
 test('a reason that no check names is a row of its own', () => {
-  const [row, ...others] = withVerdicts([check('format', 'x', '', {})], 'token_revoked');
+  const [row, ...others] = withVerdicts([check('format', 'x', '', {})], rejectFor('token_revoked'));
   expect(row).toEqual({ name: 'token_revoked', has: 'none', verdict: 'rejected', words: 'rejected: Token is revoked' });
   expect(others).toMatchObject([{ name: 'format', verdict: 'not reached' }]);
 });

@@ -1,26 +1,34 @@
-import { claimReader, findMalformed } from '../../token/claims.ts';
+import { claimReader, createClaimsChecks, findMalformed, readAudience } from '../../token/claims.ts';
 import { otherKindClaim } from '../../token/kinds.ts';
+import type { RejectionReason } from '../../types.ts';
 import { isText } from '../../values/json.ts';
-import { type Check, check, doubtKind, type Explained, joined, otherApiOf, show, showTime } from './explained.ts';
+import {
+  type Check,
+  check,
+  doubtKind,
+  type Explained,
+  expectedBy,
+  joined,
+  otherApiOf,
+  show,
+  showTime,
+} from './explained.ts';
 import { describeHeader, hasOtherType, requestAudience } from './header-checks.ts';
 import { describeKeys, trustIssuer } from './key-checks.ts';
 import { describeBinding, describeRequirements } from './requirement-checks.ts';
 
 /** Returns the checks in the order of the guard. With several issuers, the issuer decides which keys are used. */
 export function describeChecks(explained: Explained): readonly Check[] {
-  const { claims, options, lookup, nameOf } = explained;
-  const wanted = `${nameOf('issuer')} ${lookup ?? `is ${joined(options.issuer)}`}`;
-  const advice = trustIssuer(explained);
-  const rejections = { issuer_mismatch: advice, issuer_unavailable: advice };
-  const accepted = lookup === undefined ? undefined : `accepted: ${wanted}`;
-  const issuer = check('issuer', show(claims.iss), wanted, rejections, accepted);
+  const { options, lookup, header, isIntrospected } = explained;
+  const [issuer, ...claims] = describeClaims(explained);
   const keys = describeKeys(explained);
   // A token without a kid is rejected before its issuer is looked at.
-  const isIssuerFirst = (options.issuer.length > 1 || lookup !== undefined) && typeof explained.header.kid === 'string';
-  const found = explained.isIntrospected
+  const isIssuerFirst = (options.issuer.length > 1 || lookup !== undefined) && typeof header.kid === 'string';
+  const found = isIntrospected
     ? [describeIntrospection(explained), issuer]
     : [...describeHeader(explained), ...(isIssuerFirst ? [issuer, ...keys] : [...keys, issuer])];
-  return [...found, ...describeClaims(explained), ...describeBinding(explained), ...describeRequirements(explained)];
+  const rest = [...claims, ...describeBinding(explained), ...describeRequirements(explained)];
+  return [...found, ...rest].filter((each) => each !== undefined);
 }
 
 const describeIntrospection = ({ claims, nameOf }: Explained) =>
@@ -29,50 +37,71 @@ const describeIntrospection = ({ claims, nameOf }: Explained) =>
     introspection_unavailable: `${nameOf('introspect')} failed, or returned no object`,
   });
 
+/** Returns the checks of claims that the guard has, in its order. */
 function describeClaims(explained: Explained): readonly Check[] {
   const { claims, options, nowSeconds, nameOf } = explained;
-  const required = Object.entries(options.requiredClaims);
-  const renew = 'the client must request a new token';
-  const tolerance = nameOf('clockToleranceSeconds');
-  const wanted = `${tolerance} is ${options.clockToleranceSeconds}`;
+  const expected = expectedBy(explained);
+  const required = Object.keys(options.requiredClaims).map((name) => `${name}=${show(claimReader(name)(claims))}`);
+  const time = (value: unknown) => (value === undefined ? 'none' : showTime(value, nowSeconds));
+  const start = claims.nbf === undefined ? undefined : time(claims.nbf);
   const expired = new Date(typeof claims.exp === 'number' ? claims.exp * 1000 : Number.NaN).toJSON();
-  const audience = show(claims.aud ?? claims[options.audienceClaim]);
-  const named: readonly unknown[] = [claims.aud ?? claims[options.audienceClaim]].flat();
-  const own = named.filter(isText).filter((each) => !otherApiOf(each));
-  const setOwn = `. If the token's audience identifies this API and no other, set ${nameOf('audience')} to it`;
-  const setAudience = own.length > 0 && doubtKind(claims) === '' ? setOwn : '';
+  const renew = 'the client must request a new token';
+  const described: Partial<Record<RejectionReason, Check>> = {
+    issuer_mismatch: describeIssuer(explained),
+    audience_mismatch: describeAudience(explained),
+    required_claim_mismatch: check('claims', joined(required) || undefined, expected, {
+      required_claim_mismatch: `change ${nameOf('requiredClaims')}, or the claims that the issuer adds`,
+    }),
+    type_unsupported: describeKind(explained),
+    claims_malformed: describeForms(explained),
+    token_expired: check('expiry', time(claims.exp), `it expired at ${expired}, and ${expected}`, {
+      token_expired: renew,
+    }),
+    token_not_yet_valid: check('not before', start, expected, {
+      token_not_yet_valid: `the clocks of the issuer and of this machine differ. Raise ${nameOf('clockToleranceSeconds')} (at most 300)`,
+    }),
+    token_too_old: check('age', time(claims.iat), expected, {
+      token_too_old: claims.iat === undefined ? 'the issuer must put iat into the token' : renew,
+    }),
+  };
+  const reasons = createClaimsChecks({ ...options, issuer: '' }).map(({ rejection }) => rejection.reason);
+  return reasons.flatMap((reason) => described[reason] ?? []);
+}
+
+function describeIssuer(explained: Explained): Check {
+  const { claims, lookup, nameOf } = explained;
+  const wanted = lookup === undefined ? expectedBy(explained) : `${nameOf('issuer')} ${lookup}`;
+  const advice = trustIssuer(explained);
+  const rejections = { issuer_mismatch: advice, issuer_unavailable: advice };
+  return check(
+    'issuer',
+    show(claims.iss),
+    wanted,
+    rejections,
+    lookup === undefined ? undefined : `accepted: ${wanted}`,
+  );
+}
+
+function describeAudience(explained: Explained): Check {
+  const { claims, options, nameOf } = explained;
+  const named = readAudience(claims, options.audienceClaim);
+  const own = [named]
+    .flat()
+    .filter(isText)
+    .filter((each) => !otherApiOf(each));
   const mismatch = `${requestAudience(options)}, or configure the issuer to put it into aud`;
   // A list of audiences that is empty is one too.
   const wins =
     claims.aud === undefined || options.audienceClaim === 'aud'
       ? ''
       : `. aud wins: ${nameOf('audienceClaim')} counts only for a token without aud`;
-  const found = joined(required.map(([name]) => `${name}=${show(claimReader(name)(claims))}`)) || undefined;
-  const names = `${nameOf('requiredClaims')} is ${joined(required.flatMap(([name, values]) => values.map((value) => `${name}=${value ?? 'none'}`)))}`;
-  const { maxTokenAgeSeconds } = options;
-  const issued = maxTokenAgeSeconds === undefined ? undefined : showTime(claims.iat, nowSeconds);
-  const start = claims.nbf === undefined ? undefined : showTime(claims.nbf, nowSeconds);
-  return [
-    check('audience', audience, `${nameOf('audience')} is ${joined(options.audience)}`, {
-      audience_mismatch: setAudience
-        ? { text: `${mismatch}${setAudience}${wins}`, change: { audience: own } }
-        : `${mismatch}${wins}`,
-    }),
-    check('claims', found, names, {
-      required_claim_mismatch: `change ${nameOf('requiredClaims')}, or the claims that the issuer adds`,
-    }),
-    describeKind(explained),
-    describeForms(explained),
-    check('expiry', showTime(claims.exp, nowSeconds), `it expired at ${expired}, and ${wanted}`, {
-      token_expired: renew,
-    }),
-    check('not before', start, wanted, {
-      token_not_yet_valid: `the clocks of the issuer and of this machine differ. Raise ${tolerance} (at most 300)`,
-    }),
-    check('age', issued, `${nameOf('maxTokenAgeSeconds')} is ${maxTokenAgeSeconds}`, {
-      token_too_old: claims.iat === undefined ? 'the issuer must put iat into the token' : renew,
-    }),
-  ];
+  const setOwn = `. If the token's audience identifies this API and no other, set ${nameOf('audience')} to it`;
+  const canSet = own.length > 0 && doubtKind(claims) === '';
+  return check('audience', show(named), expectedBy(explained), {
+    audience_mismatch: canSet
+      ? { text: `${mismatch}${setOwn}${wins}`, change: { audience: own } }
+      : `${mismatch}${wins}`,
+  });
 }
 
 function describeKind(explained: Explained): Check {

@@ -1,5 +1,6 @@
+import type { Rejected } from '../../rejections.ts';
 import type { CheckedOptions, FetchFault, GuardOptions, RejectionReason, Requirements } from '../../types.ts';
-import type { Members } from '../../values/json.ts';
+import { isJsonObject, type Members } from '../../values/json.ts';
 import type { ExpectedOfProof, PastedProof } from '../pasted-proof.ts';
 
 /** Advice to change options, as the token has them. It is judged before it is printed. */
@@ -55,6 +56,8 @@ export interface Explained {
   /** What the option `issuer` has done, if it is a function. */
   readonly lookup?: string | undefined;
   readonly requirements: Requirements;
+  /** Why the guard rejects the token, or would if its keys were known. */
+  readonly rejected?: Rejected | undefined;
   readonly nowSeconds: number;
   /** Why the keys of the token's issuer cannot be fetched. */
   readonly lastFailure?: FetchFault | undefined;
@@ -67,6 +70,23 @@ export interface Explained {
   /** The proof that was pasted with the token, if any, and what it is compared with. */
   readonly proof?: { readonly pasted: PastedProof; readonly expected: ExpectedOfProof } | undefined;
 }
+
+/** Returns what the check that rejected the token has expected, in the words of options. */
+export function expectedBy({ rejected, nameOf }: Explained): string {
+  const sayEach = ([name, value]: [string, unknown]): string | readonly never[] => {
+    // A requirement is no setting.
+    if (name === 'acr' || name === 'maxAge')
+      return value === undefined ? [] : `${name} is ${[value].flat().join(' or ')}`;
+    return `${nameOf(name as keyof CheckedOptions)} is ${isJsonObject(value) ? pairsOf(value) : [value].flat().join(', ')}`;
+  };
+  return joined(Object.entries(rejected?.expected ?? {}).flatMap(sayEach));
+}
+
+/** Returns the values of each name as settings have them. */
+export const pairsOf = (object: Members): string =>
+  joined(
+    Object.entries(object).flatMap(([name, values]) => [values].flat().map((value) => `${name}=${value ?? 'none'}`)),
+  );
 
 /** Returns a value of a token as text. It is not escaped. */
 export function show(value: unknown): string {

@@ -7,7 +7,7 @@ import { type Check, check, type Explained, joined, show, showTime } from './exp
 
 /** Returns the checks of a proof in the order of the guard. */
 export function describeProof(
-  { claims: token, options, nowSeconds, nameOf }: Explained,
+  { claims: token, options, rejected, nowSeconds, nameOf }: Explained,
   { header, claims, method, text }: PastedProof,
   { url, tokenHash, thumbprint, atItsTime }: ExpectedOfProof,
 ): readonly Check[] {
@@ -15,6 +15,8 @@ export function describeProof(
   const { dpopAlgorithms, dpopProofMaxAgeSeconds: window } = options;
   const { jkt } = isJsonObject(token.cnf) ? token.cnf : {};
   const maxAge = `${nameOf('dpopProofMaxAgeSeconds')} is ${window}`;
+  const algorithmsAre = `${nameOf('dpopAlgorithms')} is ${joined(dpopAlgorithms)}`;
+  const isCritical = rejected?.reason === 'proof_critical_header';
   const replaced = 'the client must make a new proof for each request';
   return [
     check('proof', show(header.typ), 'a proof is one JWT of at most 4096 characters with the typ dpop+jwt', {
@@ -23,9 +25,9 @@ export function describeProof(
       proof_repeated: '',
       proof_malformed: '',
       proof_type: '',
-      proof_critical_header: '',
     }),
-    check('proof alg', show(header.alg), `${nameOf('dpopAlgorithms')} is ${joined(dpopAlgorithms)}`, {
+    check('proof alg', show(header.alg), isCritical ? 'no proof with crit is accepted' : algorithmsAre, {
+      proof_critical_header: '',
       proof_algorithm: proofAlgorithmOf(header.alg)
         ? `set ${nameOf('dpopAlgorithms')} to a list with ${show(header.alg)}`
         : `the client must sign with one of ${joined(dpopAlgorithms)}`,

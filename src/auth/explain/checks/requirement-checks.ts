@@ -1,5 +1,6 @@
+import { requirementReasons } from '../../guard/requirements.ts';
 import { isJsonObject, type Members } from '../../values/json.ts';
-import { type Check, check, type Explained, joined, show, showTime } from './explained.ts';
+import { type Check, check, type Explained, expectedBy, joined, pairsOf, show, showTime } from './explained.ts';
 import { describeProof } from './proof-checks.ts';
 
 /** Whether the token is bound to a certificate, or to a key, by this method. */
@@ -34,22 +35,26 @@ export function describeBinding(explained: Explained): readonly Check[] {
   return [binding, ...(proof ? describeProof(explained, proof.pasted, proof.expected) : [])];
 }
 
-/** Returns the checks of what the application requires besides a valid token. */
+/** Returns the checks of what the application requires besides a valid token, in the order of the guard. */
 export function describeRequirements(explained: Explained): readonly Check[] {
   const { claims, options, requirements, nowSeconds, nameOf } = explained;
-  const { acr, maxAge } = requirements;
+  const needsLogin = requirements.acr !== undefined || requirements.maxAge !== undefined;
   const login = `acr ${show(claims.acr)}, auth_time ${showTime(claims.auth_time, nowSeconds)}`;
-  const hasLogin = acr === undefined && maxAge === undefined ? undefined : login;
-  const wanted = joined([
-    ...(acr === undefined ? [] : [`acr is ${[acr].flat().join(' or ')}`]),
-    ...(maxAge === undefined ? [] : [`maxAge is ${maxAge}`]),
-  ]);
   const logIn = 'the client must send the user to the issuer to log in again';
   const names = options.claims && joined(Object.keys(claims));
+  const described = {
+    authentication_insufficient: check(
+      'step-up',
+      needsLogin ? login : undefined,
+      expectedBy(explained),
+      { authentication_insufficient: logIn },
+      'sufficient',
+    ),
+    scope_insufficient: describeScope(explained),
+  };
   return [
     check('schema', names, `the claims do not match the schema in ${nameOf('claims')}`, { claims_unexpected: '' }),
-    check('step-up', hasLogin, wanted, { authentication_insufficient: logIn }, 'sufficient'),
-    describeScope(explained),
+    ...requirementReasons.map((reason) => described[reason]),
   ];
 }
 
@@ -62,12 +67,12 @@ function describeScope({ claims, options, requirements: { scope }, nameOf }: Exp
   const wanted = join(names);
   // A JSON Pointer starts with the name of a claim.
   const sources = new Set(scopeClaim.map((name) => (name.startsWith('/') ? (name.split('/')[1] ?? '') : name)));
-  const implied = Object.entries(scopeImplies).flatMap(([broad, narrow]) => narrow.map((one) => `${broad}=${one}`));
+  const implied = pairsOf(scopeImplies);
   const settings = [
     wanted === '' ? `${nameOf('requireScope')} is true` : `${wanted} is required`,
     `${nameOf('scopeClaim')} is ${joined(scopeClaim)}`,
     ...(scopePrefix === '' ? [] : [`${nameOf('scopePrefix')} is ${scopePrefix}`]),
-    ...(implied.length === 0 ? [] : [`${nameOf('scopeImplies')} is ${joined(implied)}`]),
+    ...(implied === '' ? [] : [`${nameOf('scopeImplies')} is ${implied}`]),
   ];
   const claim = findClaim(claims, (has) => names.some(has) && (isAny || names.every(has)));
   const isChecked = wanted !== '' || options.requireScope;

@@ -29,10 +29,13 @@ export async function judge(
 ): Promise<RejectionReason | undefined> {
   const checked = checkOptions(given);
   const { options, seen } = observe(checked);
-  const core = createGuardCore(options, { verifierFor: createReader });
+  const core = createGuardCore(options, {
+    verifierFor: createReader,
+    onRejection: (each) => void seen.rejections.push(each),
+  });
   await guardOf(core).check(requestWith(text, scheme, undefined, checked), requirements);
   core.stop();
-  return seen.reasons[0];
+  return seen.rejections[0]?.reason;
 }
 
 /** Returns a verifier that takes every signature for good. */
@@ -44,11 +47,11 @@ function createReader(options: VerifierOptions): Verifier {
       const header = readHeader(token);
       if (header instanceof Rejected) return header;
       const trusted = trusts.sole ?? trusts.of(readUnverifiedIssuer(token));
-      return whenSettled(trusted, (trust = rejectFor('issuer_mismatch')) => {
+      return whenSettled(trusted, (trust) => {
         if (trust instanceof Rejected) return trust;
         if (!trust.rules.algorithms.includes(header.algorithm)) return rejectFor('algorithm_unsupported');
         const payload = parseJsonObject(base64url.decode(token.split('.')[1] ?? ''));
-        const claims = readClaims(payload, trust.rules, now() / 1000);
+        const claims = readClaims(payload, trust.checks, now() / 1000);
         return claims instanceof Rejected ? claims : { claims };
       });
     },
