@@ -94,6 +94,7 @@ async function declare(name: Package, outDir: string): Promise<void> {
 const isOnSite = (path: string) =>
   [
     /^(?:issuers|migration)\//,
+    /^mcp\/connect$/,
     /^(?:index|explain|troubleshooting|settings|standards|comparison.*|security|deploy|operations|kubernetes|upgrade)$/,
     /^start\/(?:install|full-stack|graphql)$/,
     /^guides\/(?:callers|own-issuer|token-exchange|several-issuers|opaque-tokens|certificates|fapi)$/,

@@ -21,9 +21,10 @@ const linksOf = (folder: string) => {
 export const sections: Readonly<Record<string, readonly string[]>> = {
   Start: [
     'index',
-    ...inFolder('start', 'install elysia hono express fastify nestjs fetch workers nextjs full-stack graphql mcp'),
+    ...inFolder('start', 'install elysia hono express fastify nestjs fetch workers nextjs full-stack graphql'),
   ],
-  Issuers: inFolder('issuers', 'index auth0 entra okta keycloak cognito login-services others mcp-clients'),
+  MCP: inFolder('mcp', 'index tools connect'),
+  Issuers: inFolder('issuers', 'index auth0 entra okta keycloak cognito login-services others'),
   'Your token': ['explain', 'troubleshooting', 'guides/callers'],
   Requirements: inFolder('guides', 'scopes owners users optional-tokens'),
   Tokens: inFolder(
@@ -32,7 +33,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
   ),
   'Your server': inFolder(
     'guides',
-    'errors browsers paths testing probe observability openapi websockets mcp forward-auth',
+    'errors browsers paths testing probe observability openapi websockets forward-auth',
   ),
   'Look up': [
     'quick-reference',

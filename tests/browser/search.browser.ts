@@ -16,7 +16,7 @@ const rows = Object.entries({
   'cloudflare workers': 'start/workers',
   deno: 'start/fetch#deno',
   lambda: 'start/workers#aws-lambda',
-  mcp: 'start/mcp',
+  mcp: 'mcp/',
   vercel: 'start/',
   trpc: 'start/graphql#trpc',
   graphql: 'start/graphql',

@@ -112,7 +112,7 @@ export const write = (file: string, text: string) => Bun.write(join(folder, file
 for (const block of blocks) await write(block.file, framed({ ...block, text: withoutPorts(block.text) }));
 // Files that other blocks of the page import.
 for (const [file, block] of [
-  ['mcp-guard.ts', 'guides/mcp#What tools know about the user'],
+  ['mcp-guard.ts', 'examples/mcp'],
   ['document.ts', 'guides/openapi#Hono and Express'],
   ['orders.ts', 'guides/openapi'],
 ] as const)

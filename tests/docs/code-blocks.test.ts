@@ -106,35 +106,36 @@ const rows: readonly Row[] = [
   ['start/graphql#tRPC', 'POST /trpc/addMessage {}', reports, 403, 'scope="write:messages"'],
   ['start/express#Koa', 'GET /', undefined, 401, 'Bearer scope="read:messages"'],
   ['start/express#Koa', 'GET /', reports, 200, 'ada'],
-  ['start/mcp', 'POST /mcp', undefined, 401, '/.well-known/oauth-protected-resource/mcp'],
+  ['mcp/index', 'POST /mcp', undefined, 401, '/.well-known/oauth-protected-resource/mcp'],
   [
-    'start/mcp',
+    'mcp/index',
     'GET /.well-known/oauth-protected-resource/mcp',
     undefined,
     200,
     '"resource":"http://localhost:3010/mcp"',
   ],
-  ['start/mcp', callOf('read-notes'), notes, 200, 'You are ada', ofMcp],
-  ['start/mcp', callOf('add-note'), notes, 403, 'scope="notes:read notes:write"', ofMcp],
-  ['start/mcp', callOf('add-note', 'prompts/get'), notes, 200, 'Method not found', ofMcp],
-  ['start/mcp', callOf('unknown'), notes, 200, 'Tool unknown', ofMcp],
-  ['start/mcp', 'POST /mcp {', notes, 400, 'not JSON', ofMcp],
-  ['start/mcp', 'GET /mcp', notes, 405, '', ofMcp],
-  ['start/mcp', 'GET /.well-known/oauth-authorization-server', undefined, 404, ''],
-  ['start/mcp', callOf('read-notes').replace('/mcp', '/other'), notes, 404, '', ofMcp],
-  ['start/mcp', callOf('read-notes'), notes, 403, 'Origin', { headers: { origin: 'https://evil.example' } }],
-  ['start/mcp', callOf('read-notes'), notes, 403, 'Host', { headers: { host: 'evil.example' } }],
-  ['guides/mcp#Public tools', callOf('search'), undefined, 200, 'You are a guest', atApi],
-  ['guides/mcp#Public tools', callOf('search'), atMcp, 200, 'You are ada', atApi],
-  ['guides/mcp#Public tools', callOf('', 'tools/list'), undefined, 200, '"securitySchemes":[{"type":"noauth"}', atApi],
-  ['guides/mcp#Public tools', callOf('order'), undefined, 401, 'resource_metadata', atApi],
-  ['guides/mcp#Public tools', callOf('order'), atMcp, 403, 'scope="orders:write"', atApi],
-  ['guides/mcp#Public tools 2', callOf('search'), undefined, 200, '"result"', atApi],
-  ['guides/mcp#Public tools 2', callOf('search').replace('/mcp', '/mcp?login'), undefined, 401, '/mcp"', atApi],
-  ['guides/mcp#Public tools 2', callOf('search').replace('/mcp', '/mcp?login'), atMcp, 200, '"result"', atApi],
-  ...['#Hono', '#Servers with a verifier', '#Sessions belong to a user'].map(
+  ['mcp/index', callOf('read-notes'), notes, 200, 'You are ada', ofMcp],
+  ['mcp/index', callOf('add-note'), notes, 403, 'scope="notes:read notes:write"', ofMcp],
+  ['mcp/index', callOf('add-note', 'prompts/get'), notes, 200, 'Method not found', ofMcp],
+  ['mcp/index', callOf('unknown'), notes, 200, 'Tool unknown', ofMcp],
+  ['mcp/index', 'POST /mcp {', notes, 400, 'not JSON', ofMcp],
+  ['mcp/index', 'GET /mcp', notes, 405, '', ofMcp],
+  ['mcp/index', 'GET /.well-known/oauth-authorization-server', undefined, 404, ''],
+  ['mcp/index', callOf('read-notes').replace('/mcp', '/other'), notes, 404, '', ofMcp],
+  ['mcp/index', callOf('read-notes'), notes, 403, 'Origin', { headers: { origin: 'https://evil.example' } }],
+  ['mcp/index', callOf('read-notes'), notes, 403, 'Host', { headers: { host: 'evil.example' } }],
+  ['mcp/tools', callOf('add-note'), { ...atMcp, scope: 'notes:read' }, 403, 'scope="notes:read notes:write"', atApi],
+  ['mcp/tools#Public tools', callOf('search'), undefined, 200, 'You are a guest', atApi],
+  ['mcp/tools#Public tools', callOf('search'), atMcp, 200, 'You are ada', atApi],
+  ['mcp/tools#Public tools', callOf('', 'tools/list'), undefined, 200, '"securitySchemes":[{"type":"noauth"}', atApi],
+  ['mcp/tools#Public tools', callOf('order'), undefined, 401, 'resource_metadata', atApi],
+  ['mcp/tools#Public tools', callOf('order'), atMcp, 403, 'scope="orders:write"', atApi],
+  ['examples/mcp#A URL for the login', callOf('search'), undefined, 200, '"result"', atApi],
+  ['examples/mcp#A URL for the login', callOf('search').replace('/mcp', '/mcp?login'), undefined, 401, '/mcp"', atApi],
+  ['examples/mcp#A URL for the login', callOf('search').replace('/mcp', '/mcp?login'), atMcp, 200, '"result"', atApi],
+  ...['#Hono', '#Servers with a verifier', '#Sessions'].map(
     (server): Row => [
-      `guides/mcp${server}`,
+      `examples/mcp${server}`,
       callOf('whoami'),
       { aud: audience },
       401,
@@ -142,9 +143,9 @@ const rows: readonly Row[] = [
       atApi,
     ],
   ),
-  ...['#Hono', '#Servers with a verifier', '#Public tools'].map(
-    (server): Row => [
-      `guides/mcp${server}`,
+  ...['examples/mcp#Hono', 'examples/mcp#Servers with a verifier', 'mcp/tools#Public tools'].map(
+    (block): Row => [
+      block,
       'GET /.well-known/oauth-protected-resource/mcp',
       undefined,
       200,
@@ -152,26 +153,26 @@ const rows: readonly Row[] = [
       atApi,
     ],
   ),
-  ['guides/mcp#Several names', callOf('a'), atMcp, 200, '"https://api.example.com/mcp"', atApi],
-  ['guides/mcp#Several names', callOf('a'), atMcp, 200, '"https://mcp.example.org/mcp"', atOther],
-  ['guides/mcp#Several names', callOf('a'), undefined, 401, 'resource_metadata="https://mcp.example.org', atOther],
-  ['guides/mcp#What outlives a request 2', callOf('report'), atMcp, 403, 'scope="reports:write"', atApi],
-  ['guides/mcp#What outlives a request 2', taskCall, { ...atMcp, scope: 'reports:write' }, 200, '"taskId"', atApi],
-  ['guides/mcp#What outlives a request 2', callOf('', 'tasks/list'), atMcp, 200, '"tasks":[{"taskId"', atApi],
+  ['mcp/connect#Several names', callOf('a'), atMcp, 200, '"https://api.example.com/mcp"', atApi],
+  ['mcp/connect#Several names', callOf('a'), atMcp, 200, '"https://mcp.example.org/mcp"', atOther],
+  ['mcp/connect#Several names', callOf('a'), undefined, 401, 'resource_metadata="https://mcp.example.org', atOther],
+  ['examples/mcp#A task store for each user', callOf('report'), atMcp, 403, 'scope="reports:write"', atApi],
+  ['examples/mcp#A task store for each user', taskCall, { ...atMcp, scope: 'reports:write' }, 200, '"taskId"', atApi],
+  ['examples/mcp#A task store for each user', callOf('', 'tasks/list'), atMcp, 200, '"tasks":[{"taskId"', atApi],
   [
-    'guides/mcp#What outlives a request 2',
+    'examples/mcp#A task store for each user',
     callOf('', 'tasks/list'),
     { ...atMcp, sub: 'bob' },
     200,
     '"tasks":[]',
     atApi,
   ],
-  ['guides/mcp#Hono', callOf('whoami'), atMcp, 200, 'You are ada', atApi],
-  ['guides/mcp#Hono', 'GET /mcp', atMcp, 405, '', atApi],
-  ['guides/mcp#Servers with a verifier', 'POST /mcp', atMcp, 200, '"sub":"ada"', atApi],
+  ['examples/mcp#Hono', callOf('whoami'), atMcp, 200, 'You are ada', atApi],
+  ['examples/mcp#Hono', 'GET /mcp', atMcp, 405, '', atApi],
+  ['examples/mcp#Servers with a verifier', 'POST /mcp', atMcp, 200, '"sub":"ada"', atApi],
   // Of a bound token, the verifier sees neither proof nor certificate.
   [
-    'guides/mcp#Servers with a verifier',
+    'examples/mcp#Servers with a verifier',
     'POST /mcp',
     { ...atMcp, cnf: { jkt: 'x' } },
     401,
@@ -189,7 +190,7 @@ const rows: readonly Row[] = [
     ];
   }),
   ...['notes', 'orders'].flatMap((name): Row[] => {
-    const id = 'guides/several-issuers#Several resources 3';
+    const id = 'examples/mcp#Several endpoints';
     const [own, other] = [name, name === 'notes' ? 'orders' : 'notes'].map((each) => `/${each}/mcp`);
     const ofResource = { aud: `https://api.example.com${own}` };
     const callAt = (path = '') => callOf('where').replace('/mcp', path);
@@ -436,7 +437,7 @@ describe('the TypeScript blocks of the documentation', () => {
 
   test('are all run if they serve requests', () => {
     // The pages of issuers show options, whose settings issuers.test.ts checks.
-    const isOther = (id: string) => !id.startsWith('issuers/');
+    const isOther = (id: string) => !/^issuers\/|#A server without a path$/.test(id);
     const served = blocks.filter(isServed).map(({ id }) => id);
     expect(new Set(rows.map(([block]) => block).filter(isOther))).toEqual(new Set(served.filter(isOther)));
   });

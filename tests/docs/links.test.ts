@@ -73,8 +73,7 @@ test('each start page has one request, and leads to the page with all three', as
   for (const page of starts) {
     const text = await readText(`docs/${page}.md`);
     expect({ page, requests: text.match(/^curl /gm)?.length }).toEqual({ page, requests: 1 });
-    // A call of a tool has responses of its own.
-    if (page !== 'start/mcp') expect(text).toContain('](install.md#try-it)');
+    expect(text).toContain('](install.md#try-it)');
   }
 });
 

@@ -22,10 +22,8 @@ export const roles: Readonly<Record<string, { readonly minutes: number; readonly
     pages: ['README.md', 'SECURITY.md', ...pagesOf('security standards comparison guides/dpop')],
   },
   'author of an MCP server': {
-    minutes: 82,
-    pages: pagesOf(
-      'start/mcp guides/mcp issuers/mcp-clients guides/probe guides/scopes guides/several-issuers standards guides/token-exchange',
-    ),
+    minutes: 20,
+    pages: pagesOf('mcp/index mcp/tools mcp/connect'),
   },
   caller: { minutes: 12, pages: pagesOf('guides/callers') },
   contributor: { minutes: 33, pages: ['README.md', 'CONTRIBUTING.md', 'MAINTAINING.md'] },

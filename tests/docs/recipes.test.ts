@@ -52,8 +52,8 @@ describe('the recipe', () => {
     await server.stop(true);
   });
 
-  test('guides/mcp: a session is found by the user who began it, and by nobody else', async () => {
-    const { fetch } = await load('guides/mcp#Sessions belong to a user');
+  test('examples/mcp: a session is found by the user who began it, and by nobody else', async () => {
+    const { fetch } = await load('examples/mcp#Sessions');
     const send = sessionClient(
       (init) => fetch(new Request(`${audience}/mcp`, init)),
       (claims) => issuer.token({ iss: url, aud: `${audience}/mcp`, ...claims }),
@@ -61,10 +61,8 @@ describe('the recipe', () => {
     await expectOwnSessions(send);
   });
 
-  test('guides/mcp: a new session ends the one of its user that was not used for longest, and none of others', async () => {
-    const { fetch } = await loadCopy('guides/mcp#Sessions belong to a user', (text) =>
-      text.replace('max: 10,', 'max: 2,'),
-    );
+  test('examples/mcp: a new session ends the one of its user that was not used for longest, and none of others', async () => {
+    const { fetch } = await loadCopy('examples/mcp#Sessions', (text) => text.replace('max: 10,', 'max: 2,'));
     const send = sessionClient(
       (init) => fetch(new Request(`${audience}/mcp`, init)),
       (claims) => issuer.token({ iss: url, aud: `${audience}/mcp`, ...claims }),
@@ -80,9 +78,9 @@ describe('the recipe', () => {
     ['1', FirstServer, FirstTransport],
     ['2', McpServer, WebStandardStreamableHTTPServerTransport],
   ] as const)(
-    'guides/mcp: a transport of the SDK %s replays events to their user only',
+    'examples/mcp: a transport of the SDK %s replays events to their user only',
     async (_, Server, Transport) => {
-      const { eventsOf } = await loadCopy('guides/mcp#What outlives a request');
+      const { eventsOf } = await loadCopy('examples/mcp#An event store for each user');
       const begin = async (user: string) => {
         const server = new Server({ name: 'notes', version: '1.0.0' });
         (server as McpServer).registerTool('read', {}, () => ({
@@ -214,10 +212,10 @@ describe('the recipe', () => {
     expect(await guard.check(new Request(audience, { headers: bearer(token) }))).toMatchObject({ token });
   });
 
-  test('guides/mcp: an outage is a 500 of a server with a verifier, without Retry-After', async () => {
-    const guard = blocks.find(({ id }) => id === 'guides/mcp#What tools know about the user')?.text ?? '';
+  test('examples/mcp: an outage is a 500 of a server with a verifier, without Retry-After', async () => {
+    const guard = blocks.find(({ id }) => id === 'examples/mcp')?.text ?? '';
     await write('mcp-outage.ts', guard.replace('https://tenant.example.com/', 'http://127.0.0.1:1/'));
-    const { default: app } = await loadCopy('guides/mcp#Servers with a verifier', (text) =>
+    const { default: app } = await loadCopy('examples/mcp#Servers with a verifier', (text) =>
       text.replace('./mcp-guard.ts', './mcp-outage.ts'),
     );
     const token = await issuer.token({ iss: 'http://127.0.0.1:1/', aud: `${audience}/mcp` });

@@ -92,12 +92,12 @@ describe.each<readonly [example: string, credentials: readonly string[]]>([
   );
 });
 
-describe('the MCP Inspector with the command of docs/start/mcp.md', () => {
+describe('the MCP Inspector with the command of docs/mcp/index.md', () => {
   const started = mcpServer('mcp', developmentIssuer);
 
   test('lists tools with a token of the development issuer', async () => {
     const [, command = ''] =
-      /^npx (@modelcontextprotocol\/inspector .*?)^```/ms.exec(await readText('docs/start/mcp.md')) ?? [];
+      /^npx (@modelcontextprotocol\/inspector .*?)^```/ms.exec(await readText('docs/mcp/index.md')) ?? [];
     const line = command.replace('@modelcontextprotocol/inspector', inspector()).replace(/http:\S+/, started().url);
     const { status, stdout } = await runToEnd(['bash', '-c', `node ${line}`], {
       TOKEN: await started().issuer.token(),

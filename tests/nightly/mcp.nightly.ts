@@ -16,8 +16,8 @@ import { readText, root } from '../support/repository.ts';
 import { runWorker } from '../support/worker.ts';
 
 const folder = startedFor(() => installLocked('nightly'));
-const guide = await readText('docs/guides/mcp.md');
-const [, startPage = ''] = /^```ts\n(.*?)^```/ms.exec(await readText('docs/start/mcp.md')) ?? [];
+const guide = await readText('examples/mcp.md');
+const [, startPage = ''] = /^```ts\n(.*?)^```/ms.exec(await readText('docs/mcp/index.md')) ?? [];
 /** The servers that people copy. */
 const servers = {
   'the start page': startPage,
@@ -132,7 +132,7 @@ test('the start page runs on Cloudflare Workers, without modules of Node.js', as
   await Promise.all([worker.finished, issuer.close()]);
 });
 
-/** The MCP servers of docs/guides/mcp.md that need a framework: the block of the page, and what another page shows. */
+/** The MCP servers of examples/mcp.md that need a framework: the block of the page, and what another page shows. */
 const mcpServers: readonly (readonly [heading: string, rest: string])[] = [
   ['Next.js', "import { POST } from './server.ts'; export default { port: process.env.PORT, fetch: POST };"],
   [
@@ -166,14 +166,14 @@ await app.listen(process.env.PORT);`,
   ['fastmcp', "import './server.ts';"],
 ];
 
-describe.each(mcpServers)('docs/guides/mcp.md#%s', (heading, rest) => {
+describe.each(mcpServers)('examples/mcp.md#%s', (heading, rest) => {
   const started = startedFor(
     async () => {
       const [issuer, PORT] = [await startIssuer(), String(await freePort())];
       const at = join(folder(), heading);
       const blockOf = (title: string) =>
-        new RegExp(`^##+ ${title}\n.*?^\`\`\`ts.*?\n(.*?)^\`\`\``, 'ms').exec(guide)?.[1] ?? '';
-      const guard = blockOf('What tools know about the user')
+        new RegExp(`^#+ ${title}\n.*?^\`\`\`ts.*?\n(.*?)^\`\`\``, 'ms').exec(guide)?.[1] ?? '';
+      const guard = blockOf('MCP: more examples')
         .replace('https://tenant.example.com/', issuer.url)
         .replace('https://api.example.com', `http://localhost:${PORT}`);
       await Bun.write(join(at, 'mcp-guard.ts'), guard);

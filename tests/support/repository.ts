@@ -9,7 +9,7 @@ export const readText = (path: string) => Bun.file(join(root, path)).text();
 export const pages = [
   '*.md',
   '{bench,deploy,docs,examples}/*.md',
-  'docs/{guides,issuers,migration,start}/*.md',
+  'docs/{guides,issuers,mcp,migration,start}/*.md',
   'src/{auth,probe}/*.md',
 ].flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)]);
 

@@ -17,7 +17,7 @@ import { bearer } from '../../support/mint.ts';
 import { listen } from '../../support/raw-http.ts';
 import { call, guardFor, issuer, message, resource, senderTo } from './doors.ts';
 
-/** What docs/guides/mcp.md says of the body, which requireMcp() has read. */
+/** What docs/mcp/tools.md says of the body, which requireMcp() has read. */
 test.each([
   ['with req.body', true, 200, '"tools":[]'],
   ['without it', false, 400, 'Parse error: Invalid JSON'],
