@@ -97,7 +97,7 @@ const isOnSite = (path: string) =>
     /^mcp\/connect$/,
     /^(?:index|explain|troubleshooting|settings|standards|comparison.*|security|deploy|operations|kubernetes|upgrade)$/,
     /^start\/(?:install|full-stack|graphql)$/,
-    /^guides\/(?:callers|own-issuer|token-exchange|several-issuers|opaque-tokens|certificates|fapi)$/,
+    /^guides\/(?:callers|own-issuer|token-exchange|several-issuers|opaque-tokens|certificates)$/,
     /^guides\/(?:probe|forward-auth|observability)$/,
   ].some((pages) => pages.test(path));
 

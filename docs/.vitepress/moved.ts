@@ -8,7 +8,9 @@ import { site } from './pages.ts';
  */
 export const moved: Readonly<Record<string, string>> = {
   'guides/agents': 'guides/owners#agents',
+  'guides/fapi': 'guides/certificates#fapi-20',
   'guides/key-cache': 'start/workers#cache-the-keys-across-cold-starts',
+  'guides/mcp': 'mcp/tools',
   'guides/mcp#a-login-to-try': 'mcp/connect#a-login-to-try',
   'guides/mcp#clients-without-a-user': 'mcp/connect#a-login-to-try',
   'guides/mcp#issuers': 'mcp/connect#issuers',
@@ -20,11 +22,13 @@ export const moved: Readonly<Record<string, string>> = {
   'guides/mcp#web-clients': 'mcp/connect#web-clients',
   'guides/mcp#what-tools-know-about-the-user': 'mcp/tools#the-user-of-a-tool',
   'guides/mcp#which-scopes-clients-request': 'mcp/connect#scopes-that-clients-request',
-  'guides/mcp': 'mcp/tools',
-  'guides/step-up#what-issuers-put-into-tokens': 'guides/scopes#what-issuers-put-into-tokens',
+  'guides/other-headers': 'guides/forward-auth#tokens-in-other-headers',
+  'guides/other-headers#api-keys-and-other-schemes-in-elysia': 'guides/forward-auth#api-keys-and-other-schemes-in-elysia',
+  'guides/other-headers#cloudflare-access': 'guides/forward-auth#cloudflare-access',
   'guides/step-up': 'guides/scopes#step-up-authentication',
-  'guides/typed-claims#in-a-framework': 'guides/users#in-a-framework',
+  'guides/step-up#what-issuers-put-into-tokens': 'guides/scopes#what-issuers-put-into-tokens',
   'guides/typed-claims': 'guides/users#typed-claims',
+  'guides/typed-claims#in-a-framework': 'guides/users#in-a-framework',
   'issuers/adfs': 'issuers/others#ad-fs',
   'issuers/authentik': 'issuers/others#authentik',
   'issuers/azure-b2c': 'issuers/entra#azure-ad-b2c-and-entra-external-id',
@@ -56,13 +60,13 @@ export const moved: Readonly<Record<string, string>> = {
   'issuers/supabase': 'issuers/login-services#supabase',
   'issuers/workos': 'issuers/login-services#workos',
   'issuers/zitadel': 'issuers/others#zitadel',
-  'start/koa#optional-tokens': 'start/express#optional-tokens-in-koa',
   'start/koa': 'start/express#koa',
+  'start/koa#optional-tokens': 'start/express#optional-tokens-in-koa',
   'start/mcp': 'mcp/index',
+  'start/try-it': 'start/install#try-it',
   'start/try-it#1-start-an-issuer-for-development': 'start/install#start-an-issuer-for-development',
   'start/try-it#2-call-your-server': 'start/install#call-your-server',
   'start/try-it#if-you-get-another-response': 'start/install#if-you-get-another-response',
-  'start/try-it': 'start/install#try-it',
 };
 
 /** Returns a page that leads to where the text of a former page is now, with and without scripts. */

@@ -27,10 +27,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
   Issuers: inFolder('issuers', 'index auth0 entra okta keycloak cognito login-services others'),
   'Your token': ['explain', 'troubleshooting', 'guides/callers'],
   Requirements: inFolder('guides', 'scopes owners users optional-tokens'),
-  Tokens: inFolder(
-    'guides',
-    'several-issuers revocation opaque-tokens dpop certificates other-headers token-exchange own-issuer fapi',
-  ),
+  Tokens: inFolder('guides', 'several-issuers revocation opaque-tokens dpop certificates token-exchange own-issuer'),
   'Your server': inFolder(
     'guides',
     'errors browsers paths testing probe observability openapi websockets forward-auth',

@@ -257,8 +257,8 @@ describe('the recipe', () => {
     ]);
   });
 
-  test('guides/fapi: a request with a proof is accepted once, and only with a token of type at+jwt', async () => {
-    const { fetch } = await load('guides/fapi');
+  test('guides/certificates#FAPI 2.0: a request with a proof is accepted once, and only with a token of type at+jwt', async () => {
+    const { fetch } = await load('guides/certificates#FAPI 2.0');
     const claims = decodeJwt(await issuer.token({ iss: url, aud: audience }, { boundTo: 'dpop' }));
     const requestWith = async (typ: string) => {
       const token = ecSigner.sign({ kid: 'ec', typ }, claims);
@@ -273,8 +273,8 @@ describe('the recipe', () => {
     expect(challenges).toEqual([undefined, 'invalid_dpop_proof', 'invalid_token']);
   });
 
-  test('guides/fapi 2: without DPoP, a token needs the certificate to which it is bound', async () => {
-    const { fetch } = await load('guides/fapi 2');
+  test('guides/certificates#FAPI 2.0 2: without DPoP, a token needs the certificate to which it is bound', async () => {
+    const { fetch } = await load('guides/certificates#FAPI 2.0 2');
     const { pem, field } = certificate('a');
     const sendWith = async (boundTo?: string) => {
       const claims = decodeJwt(await issuer.token({ iss: url, aud: audience }, { boundTo }));
