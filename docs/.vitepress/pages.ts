@@ -44,8 +44,8 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     'operations',
     'kubernetes',
     'upgrade',
+    'migration/index',
   ],
-  Migration: ['migration/index', ...linksOf('migration')],
 };
 
 /** Entries of the sidebar that are sections of a page. */
@@ -121,8 +121,6 @@ export const standalone = (page: string, isInstalled = isReleased()): string =>
 export function descriptionOf(page: string): string | undefined {
   if (/^issuers\/(?!index)/.test(page))
     return `How to check access tokens of ${titleOf(page)}: settings and options, the steps in its console, and which tokens are accepted`;
-  if (/^migration\/(?!index)/.test(page))
-    return `${titleOf(page)} to protected-api: the code that replaces yours, and what clients notice`;
   const [, ...blocks] = readPage(page).split(/\n\n+/);
   const text = blocks
     .find((block) => /^(?:[A-Z[*]|`\w)/.test(block))

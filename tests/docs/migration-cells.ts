@@ -1,10 +1,14 @@
-import { pages, readText } from '../support/repository.ts';
+import { readText } from '../support/repository.ts';
 
-/** The door of the servers from which a page leads, and what its `authOf` takes. */
-const doorOf = (page: string) =>
-  page.includes('hono') ? ['hono', 'c'] : page.includes('fastify') ? ['fastify', 'request'] : ['node', 'req'];
+/** The door of the servers from which a section leads, and what its `authOf` takes. */
+const doorOf = (section: string) =>
+  section.startsWith('Hono')
+    ? ['hono', 'c']
+    : section.startsWith('@fastify')
+      ? ['fastify', 'request']
+      : ['node', 'req'];
 
-/** What the cells of a page assume. */
+/** What the cells of a section assume. */
 const headFor = (door = '', request = '') => `import type { RequirementContext } from 'protected-api/elysia';
 import { authOf, requireToken } from 'protected-api/${door}';
 import {
@@ -34,15 +38,13 @@ function statementOf(code: string): string {
   return code.startsWith('{') ? `(${code}) satisfies Requirements;` : `${code};`;
 }
 
-/** Returns a module for each page that compiles if what the last columns of its tables name exists. */
+/** Returns a module for each section that compiles if what the last column of its table names exists. */
 export async function migrationCells(): Promise<readonly string[]> {
-  const migration = pages.filter((page) => page.startsWith('docs/migration/'));
-  return Promise.all(
-    migration.map(async (page) => {
-      const statements = [...(await readText(page)).matchAll(/^\|.*\| (.*) \|$/gm)].flatMap(([, cell = '']) =>
-        Array.from(cell.matchAll(/`(.*?)`/g), ([, code = '']) => statementOf(code.replaceAll('…', "'' as never"))),
-      );
-      return `${headFor(...doorOf(page))}\nexport async function cells() {\n${statements.join('\n')}\n}`;
-    }),
-  );
+  const [, ...sections] = (await readText('docs/migration/index.md')).split('\n## ');
+  return sections.map((section) => {
+    const statements = [...section.matchAll(/^\|.*\| (.*) \|$/gm)].flatMap(([, cell = '']) =>
+      Array.from(cell.matchAll(/`(.*?)`/g), ([, code = '']) => statementOf(code.replaceAll('…', "'' as never"))),
+    );
+    return `${headFor(...doorOf(section))}\nexport async function cells() {\n${statements.join('\n')}\n}`;
+  });
 }

@@ -78,8 +78,8 @@ test('docs/start/workers.md bundles a function for AWS Lambda, which responds to
   expect(stdout).toContain('{"hello":"ada"}');
 });
 
-test('docs/migration/express-oauth2-jwt-bearer.md has an application in CommonJS, which the oldest Node.js runs', async () => {
-  const page = await readText('docs/migration/express-oauth2-jwt-bearer.md');
+test('docs/start/express.md has an application in CommonJS, which the oldest Node.js runs', async () => {
+  const page = await readText('docs/start/express.md');
   const [, text = ''] = /^```js\n(.*?)^```$/ms.exec(page) ?? [];
   const port = String(await freePort());
   await Bun.write(join(folder(), 'migrated.cjs'), text.replaceAll('3010', port));
