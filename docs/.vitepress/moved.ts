@@ -23,7 +23,8 @@ export const moved: Readonly<Record<string, string>> = {
   'guides/mcp#what-tools-know-about-the-user': 'mcp/tools#the-user-of-a-tool',
   'guides/mcp#which-scopes-clients-request': 'mcp/connect#scopes-that-clients-request',
   'guides/other-headers': 'guides/forward-auth#tokens-in-other-headers',
-  'guides/other-headers#api-keys-and-other-schemes-in-elysia': 'guides/forward-auth#api-keys-and-other-schemes-in-elysia',
+  'guides/other-headers#api-keys-and-other-schemes-in-elysia':
+    'guides/forward-auth#api-keys-and-other-schemes-in-elysia',
   'guides/other-headers#cloudflare-access': 'guides/forward-auth#cloudflare-access',
   'guides/step-up': 'guides/scopes#step-up-authentication',
   'guides/step-up#what-issuers-put-into-tokens': 'guides/scopes#what-issuers-put-into-tokens',

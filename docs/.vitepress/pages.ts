@@ -11,11 +11,6 @@ export const readPage = (page: string) => readFileSync(join(docs, `${page}.md`),
 export const titleOf = (page: string) => /^# (.*)$/m.exec(readPage(page))?.[1]?.replaceAll('`', '') ?? page;
 
 const inFolder = (folder: string, names: string) => names.split(' ').map((name) => `${folder}/${name}`);
-/** Returns the pages of a folder, each once, in the order in which its index links to them. */
-const linksOf = (folder: string) => {
-  const links = readPage(`${folder}/index`).matchAll(/\]\(([\w-]+)\.md\)/g);
-  return [...new Set(Array.from(links, ([, page]) => `${folder}/${page}`))];
-};
 
 /** The pages of each section that people write, in reading order. */
 export const sections: Readonly<Record<string, readonly string[]>> = {
