@@ -308,6 +308,8 @@ export type FindIssuer<Found extends IssuerOptions = LookedUpIssuer> = (
 export interface LookedUpIssuer extends IssuerOptions {
   /** Allows a private address as host of keys and metadata. Not for customers' issuers. Defaults to false. */
   readonly jwksAllowPrivate?: boolean | undefined;
+  /** Can only be an option of the guard: a token that is not a JWT names no issuer. */
+  readonly introspect?: undefined;
 }
 
 /** The options that a single issuer of a guard can have. */

@@ -42,8 +42,10 @@ export function createFoundIssuerReader(options: CheckedOptions, list: List): Re
 
   return (iss, returned, earlier) => {
     if (!isJsonObject(returned)) throw new TypeError('It must be an object, or undefined for an unknown issuer');
-    const { jwksAllowPrivate = false } = returned;
+    const { jwksAllowPrivate = false, introspect } = returned;
     if (typeof jwksAllowPrivate !== 'boolean') throw new TypeError('jwksAllowPrivate must be true or false');
+    // A token that is not a JWT names no issuer, so this function would never be called.
+    if (introspect !== undefined) throw new TypeError('introspect must be an option of the guard');
     const checked = checkFound({ ...options, fetch: jwksAllowPrivate ? options.fetch : fetchPublic }, returned);
     if (earlier && haveEqualOptions(earlier.options, checked)) return earlier;
     const [[issuer, { keys: given, jwksUri = issuer }] = ['', checked]] = optionsByIssuer(checked);
@@ -51,8 +53,6 @@ export function createFoundIssuerReader(options: CheckedOptions, list: List): Re
     if (!jwksAllowPrivate && !given && isPrivateUrl(jwksUri))
       throw new TypeError('Its keys are at a private address, which needs jwksAllowPrivate: true');
     const { keys, trusts } = list(checked);
-    // An opaque token names no issuer, so its function would never be called.
-    if (trusts.introspected && !options.introspect) throw new TypeError('introspect must be an option of the guard');
     if (!trusts.sole) throw new TypeError('It must be a single issuer');
     return { options: checked, keys, trust: trusts.sole };
   };

@@ -167,6 +167,42 @@ describe('a function as issuer', () => {
     expect([warn.mock.calls, fetched]).toEqual([[[expect.stringMatching(message)]], []]);
   });
 
+  test('that returns introspect does not compile, and beside that of the guard it is a 503 too', async () => {
+    // @ts-expect-error: a token that is not a JWT names no issuer
+    createGuard({ audience: AUDIENCE, issuer: async (issuer) => ({ issuer, introspect: () => ({ active: true }) }) });
+    const { fake, reasonFor } = setUp({ introspect: () => ({ active: false }) });
+    fake.by = (issuer) => ({ issuer, keys, introspect: () => ({ active: true }) });
+    expect(await reasonFor(a)).toBe('issuer_unavailable');
+    expect(warn.mock.calls).toMatchObject([[expect.stringMatching(/introspect must be an option of the guard/)]]);
+  });
+
+  const laterAnswers: readonly (readonly [name: string, answer: Find, outcome: string])[] = [
+    ['knows the issuer still', (issuer) => ({ issuer }), 'accepted'],
+    ['knows it no longer', () => undefined, 'issuer_mismatch'],
+    ['fails', secret, 'issuer_unavailable'],
+  ];
+  for (const isStopped of [false, true])
+    test.each(laterAnswers)(
+      `whose answer expires while keys are awaited is asked again, with timers ${isStopped ? 'off' : 'on'}: one that %s`,
+      async (_, answer, outcome) => {
+        let publish = () => {};
+        const published = new Promise<void>((done) => (publish = done));
+        const fetch = async () => {
+          await published;
+          return Response.json(keys);
+        };
+        const times = { jwksMaxAgeSeconds: 2, jwksMaxStaleSeconds: 0, jwksCooldownSeconds: 1, jwksTimeoutSeconds: 60 };
+        const { clock, core, asked, fake, reasonFor } = setUp({ ...times, fetch });
+        if (isStopped) core.stop();
+        const waiting = reasonFor(a);
+        await settle();
+        fake.by = answer;
+        clock.advance(2000);
+        publish();
+        expect([(await waiting) ?? 'accepted', asked]).toEqual([outcome, [a, a]]);
+      },
+    );
+
   test('may return any thenable', async () => {
     const { fake, reasonFor } = setUp();
     fake.by = () => thenable((done) => done({ issuer: a, keys }));
@@ -278,7 +314,7 @@ describe('a function as issuer', () => {
     clock.advance(1000);
     await reloaded;
     // The request waits for keys in the meantime.
-    expect([await pending, await reasonFor(a)]).toEqual(['issuer_unavailable', 'issuer_mismatch']);
+    expect([await pending, await reasonFor(a)]).toEqual(['issuer_mismatch', 'issuer_mismatch']);
   });
 
   test('may fail for as long as keys stay trusted: its last answer is kept, and it is asked once in a cooldown', async () => {
