@@ -75,6 +75,7 @@ export const moved: Readonly<Record<string, string>> = {
   'start/try-it#1-start-an-issuer-for-development': 'start/install#start-an-issuer-for-development',
   'start/try-it#2-call-your-server': 'start/install#call-your-server',
   'start/try-it#if-you-get-another-response': 'start/install#if-you-get-another-response',
+  upgrade: 'deploy#upgrade-without-a-lost-request',
 };
 
 /** Returns a page that leads to where the text of a former page is now, with and without scripts. */

@@ -38,7 +38,6 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     'deploy',
     'operations',
     'kubernetes',
-    'upgrade',
     'migration/index',
   ],
 };

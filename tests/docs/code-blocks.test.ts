@@ -55,7 +55,7 @@ const rows: readonly Row[] = [
   ['quick-reference#Elysia', 'GET /messages', reports, 200, '[]'],
   ['quick-reference#Elysia', 'GET /messages', {}, 403, 'scope="read:messages"'],
   ['quick-reference#MCP servers', callOf('add-note'), { ...atMcp, scope: 'notes:read' }, 403, 'notes:write', atApi],
-  ['README', 'GET /messages', reports, 200, '[]'],
+  ['README', 'GET /messages', reports, 200, '{"hello":"ada"}'],
   ['start/elysia', 'GET /health', undefined, 200, 'ok'],
   ['start/elysia', 'GET /me', { sub: 'ada' }, 200, 'ada'],
   ['start/elysia', 'GET /messages', undefined, 401, 'Bearer scope="read:messages"'],

@@ -165,12 +165,3 @@ test.each(issuers)(
     }
   },
 );
-
-test('each issuer in the README has the settings of its page', async () => {
-  const rows = [...(await readText('README.md')).matchAll(/^\| *([^|]+?) *\|(.*`ISSUER=.*`AUDIENCE=.*)$/gm)];
-  expect(rows.length).toBeGreaterThan(2);
-  for (const [, name, cells = ''] of rows) {
-    const pairs = [...cells.matchAll(/`([A-Z_]+)=([^`]*)`/g)].map(([, key, value]) => [key, value]);
-    expect(issuers.find((issuer) => issuer.name === name)?.settings).toEqual(Object.fromEntries(pairs));
-  }
-});
