@@ -166,7 +166,7 @@ function pollute(name: string, value: unknown): () => void {
   return () => void Reflect.deleteProperty(Object.prototype, name);
 }
 
-describe.each(Object.entries(doors))('%s', (name, door) => {
+describe.each(Object.entries(doors).map((entry, place) => [...entry, place] as const))('%s', (name, door, place) => {
   test('lets only the right token through', async () => {
     expect(await isOpen(door, accepted, nothing)).toBe(true);
     for (const each of rejected) expect(await isOpen(door, each, nothing)).toBe(false);
@@ -182,7 +182,9 @@ describe.each(Object.entries(doors))('%s', (name, door) => {
     ...['iss', 'aud', 'exp', 'sub', 'kid', 'alg', 'cnf', 'fallback', 'read', 'introspected', 'policy', 'error'],
   ]);
 
-  test.each([...names])('lets nobody through if every object has a member %s', async (member) => {
+  // By day, each name at every fourth door.
+  const tried = [...names].filter((_, index) => isNight || (index + place) % 4 === 0);
+  test.each(tried)('lets nobody through if every object has a member %s', async (member) => {
     for (const value of isNight
       ? [true, ['read:messages'], () => ({}), 'read:messages', {}, 0]
       : [true, ['read:messages']]) {
