@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureColdStarts } from './harness/cold-start.ts';
 import { type Context, contestants, ours, serviceOf } from './harness/contestants.ts';
+import { measureDoors, renderDoors } from './harness/doors.ts';
 import { describeMachine, writePage } from './harness/machine.ts';
 import { type Measurement, runRound } from './harness/measure.ts';
 import { renderPage } from './harness/page.ts';
@@ -12,6 +13,7 @@ import type { Received, Responses } from './servers/environment.ts';
 const usage = `Measures the service and other servers, and writes bench/results.md
   --rounds N    fresh processes of each server (4)
   --only A,B    these servers: ${contestants.map(({ name }) => name).join(', ')}
+  --doors       measure only the doors beside their peers, and print that part
   --other DIR   measure the service of another checkout as well; dependencies must be installed there
   --print       print the page instead of writing it`;
 
@@ -45,6 +47,11 @@ async function main(rounds: number, only?: readonly string[], other?: string) {
   // Idle, it takes nothing from the load generator's core.
   const keySet = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.json(tokens.jwks) });
   const service = { tokens, jwksUri: keySet.url.href };
+  if (flags.doors) {
+    const doors = await measureDoors(rounds, service);
+    console.log(renderDoors(doors));
+    return doors.flatMap(({ problems }) => problems);
+  }
   const context = { ...service, responses: await readResponses(service) };
 
   const measurements: Measurement[] = [];
@@ -53,13 +60,14 @@ async function main(rounds: number, only?: readonly string[], other?: string) {
     // A process that starts later is placed elsewhere in memory.
     measurements.push(...(await runRound(round % 2 === 0 ? servers : servers.toReversed(), context)));
   }
+  const doors = await measureDoors(rounds, service);
   await keySet.stop(true);
   console.error('Cold starts');
   const starts = await measureColdStarts(rounds * 5);
-  const page = renderPage(machine, measurements, servers, rounds, starts);
+  const page = renderPage(machine, measurements, servers, rounds, starts, doors);
   if (flags.print) console.log(page);
   else await writePage(page);
-  return measurements.flatMap(({ problems }) => problems);
+  return [...measurements, ...doors].flatMap(({ problems }) => problems);
 }
 
 const { values: flags } = parseArgs({
@@ -67,6 +75,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '4' },
     only: { type: 'string' },
     other: { type: 'string' },
+    doors: { type: 'boolean' },
     print: { type: 'boolean' },
     help: { type: 'boolean' },
   },

@@ -1,6 +1,7 @@
 import { max, median, min } from 'simple-statistics';
 import { type CaseName, caseNames } from './cases.ts';
 import { type Contestant, contestants } from './contestants.ts';
+import { renderDoors } from './doors.ts';
 import { table } from './machine.ts';
 import type { Measurement } from './measure.ts';
 
@@ -39,6 +40,7 @@ export function renderPage(
   servers: readonly Contestant[],
   rounds: number,
   starts: Readonly<Record<string, readonly number[]>>,
+  doors: readonly Measurement[],
 ): string {
   const measured = (name: string, caseName: CaseName, figure: keyof Measurement) =>
     measurements
@@ -79,7 +81,7 @@ export function renderPage(
         ),
       ]),
     );
-  const problems = measurements.flatMap((one) => one.problems);
+  const problems = [...measurements, ...doors].flatMap((one) => one.problems);
 
   return `# Results
 
@@ -119,6 +121,8 @@ ${table(
   ['', 'import'],
   Object.entries(starts).map(([name, times]) => [name, rangeOf([...times], 0)]),
 )}
+
+${renderDoors(doors)}
 
 ## What the servers check
 
