@@ -57,6 +57,25 @@ describe('protected-api-probe', () => {
     expect(target.agents).toContain('protected-api-probe (row audience-other)');
   });
 
+  test.each([
+    ['the resource of its metadata', '/messages', '/messages'],
+    ['its origin, if the resource could be a command', '/$(reboot)', ''],
+  ])('gives tokens of its issuer the audience of an API that runs: %s', async (_, resource, path) => {
+    const issuer = `http://127.0.0.1:${await freePort()}/`;
+    const server = serve(async (request) => {
+      if (request.url.includes('/.well-known/')) return Response.json({ resource: server.url.origin + resource });
+      const result = await guard.check(request);
+      return result instanceof Response ? result : new Response();
+    });
+    const { origin } = server.url;
+    const guard = createGuard({ issuer, audience: origin + path, onKeySetEvent() {} });
+    const { port } = new URL(issuer);
+    const found = await probeWith([`${origin}/messages`, '--serve-issuer', port, '--only', 'control']);
+    expect(found.stderr).toContain(` AUDIENCE=${origin}${path} JWKS_URI`);
+    expect(found.status).toBe(0);
+    await server.stop(true);
+  });
+
   test('takes a token from standard input and shows it nowhere; the file of known deviations and others from files', async () => {
     const issuer = await createTestIssuer();
     await using target = api(() => ({ ...issuer.options }));

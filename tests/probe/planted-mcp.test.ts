@@ -4,7 +4,7 @@ import { mcpRows } from '../../src/probe/requests/mcp.ts';
 import { mcpMetadataRows } from '../../src/probe/requests/mcp-metadata.ts';
 import { mcpTokenRows } from '../../src/probe/requests/mcp-tokens.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
-import { goodMcp, plantedMcp, streamingMcp } from './servers/mcp.ts';
+import { goodMcp, keepingMcp, plantedMcp, streamingMcp } from './servers/mcp.ts';
 import { audience, type Planted, rightServer, scope } from './servers/server.ts';
 
 const rows = [...mcpMetadataRows, ...mcpRows, ...mcpTokenRows];
@@ -18,13 +18,13 @@ const clock = {
 };
 afterAll(() => void setSystemTime());
 
-const ping = { method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' };
+const tool = { method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}' };
 
 /** Tries the rows of MCP clients on a server, or returns undefined if the profile has none. */
 async function verdictsOf(server: Planted, only: string, profile?: 'mcp') {
   const issuer = await startServedIssuer({ audience, kid: 'shared' });
   const { right, parts } = rightServer(issuer, audience);
-  const targets = [{ url: `${audience}/messages`, scope, ...ping }];
+  const targets = [{ url: `${audience}/messages`, scope, ...tool }];
   const options = { issuer: issuer.issuer, only: [only], profile, targets };
   const report = await runProbe(
     { ...options, fetch: async (request) => server(request, right, parts) },
@@ -37,7 +37,7 @@ async function verdictsOf(server: Planted, only: string, profile?: 'mcp') {
 
 test.each(rows)('$id fails a server with its fault', async ({ id, level }) => {
   const verdict = level === 'must' ? 'failed' : 'warning';
-  expect(await verdictsOf(plantedMcp[id], id, 'mcp')).toEqual([`${id} ${verdict}`]);
+  expect(await verdictsOf(plantedMcp[id], id, 'mcp')).toContain(`${id} ${verdict}`);
 });
 
 test('the rows of MCP clients pass a server that keeps their rules', async () =>
@@ -45,6 +45,14 @@ test('the rows of MCP clients pass a server that keeps their rules', async () =>
 
 test('mcp-stream-end passes a stream that ends with its token', async () =>
   expect(await verdictsOf(streamingMcp, 'mcp-stream-end', 'mcp')).toEqual(['mcp-stream-end passed']));
+
+test.each(['mcp-events', 'mcp-task', 'mcp-task-scope', 'mcp-request-state'])(
+  '%s passes a server that binds what it keeps to its user',
+  async (id) => expect(await verdictsOf(keepingMcp(), id, 'mcp')).toContain(`${id} passed`),
+);
+
+test('mcp-task fails a server whose list names tasks of others', async () =>
+  expect(await verdictsOf(keepingMcp('list'), 'mcp-task', 'mcp')).toContain('mcp-task failed'));
 
 test('rows of MCP clients that are named without the profile are a mistake', async () => {
   await expect(verdictsOf(goodMcp, 'mcp')).rejects.toThrow('the rows of mcp need the profile mcp');

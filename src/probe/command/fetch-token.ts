@@ -1,6 +1,6 @@
 import type { Sent } from '../http/network.ts';
 import { readResourceMetadata } from '../http/resource-metadata.ts';
-import { createSender, type Received } from '../http/sender.ts';
+import { createSender, type Received, type Sender } from '../http/sender.ts';
 import { isJsonObject, type Members, parseObject } from '../values/json.ts';
 import { printable } from '../values/text.ts';
 import { isAllowedInMetadata, isSecureUrl } from '../values/url.ts';
@@ -23,19 +23,16 @@ const cannot = (why: string) => new TypeError(`Cannot get a token: ${why}`);
 /** Returns a function that gets a token for this API, and the public keys of its issuer. */
 export async function discoverToken(url: string, { id, secret, scope, issuer, headers }: ClientCredentials) {
   if (!isSecureUrl(issuer)) throw cannot('--issuer must be an https URL');
-  const [toApi, toIssuer] = [createSender({ headers }), createSender()];
-  const get = (of: typeof toApi) => (at: string) => of.send({ id: 'client', method: 'GET', url: at, headers: [] });
-  const found = await readResourceMetadata(url, (await get(toApi)(url)).headers, get(toApi));
-  const resource = found?.metadata.resource;
-  const { token_endpoint: endpoint, jwks_uri: keysUrl } = await metadataOf(issuer, get(toIssuer));
+  const resource = await resourceOf(url, headers);
+  const toIssuer = createSender();
+  const get = getBy(toIssuer);
+  const { token_endpoint: endpoint, jwks_uri: keysUrl } = await metadataOf(issuer, get);
   if (!isAllowedInMetadata(endpoint, issuer)) throw cannot('the token endpoint is no https URL, or on loopback');
-  const published = isAllowedInMetadata(keysUrl, issuer)
-    ? parseObject((await get(toIssuer)(keysUrl)).text)?.keys
-    : undefined;
+  const published = isAllowedInMetadata(keysUrl, issuer) ? parseObject((await get(keysUrl)).text)?.keys : undefined;
   const keys = Array.isArray(published) ? { keys: published.filter(isJsonObject) } : undefined;
 
   const form = new URLSearchParams({ grant_type: 'client_credentials' });
-  if (typeof resource === 'string') form.set('resource', resource);
+  if (resource !== undefined) form.set('resource', resource);
   if (scope.length > 0) form.set('scope', scope.join(' '));
   const credentials = btoa(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`);
   const request: Sent = {
@@ -50,6 +47,15 @@ export async function discoverToken(url: string, { id, secret, scope, issuer, he
     throw cannot(`the token endpoint responded with ${status} ${/^\w*$/.exec(String(error)) ?? ''}`.trim());
   }
   return { token, keys };
+}
+
+const getBy = (sender: Sender) => (url: string) => sender.send({ id: 'client', method: 'GET', url, headers: [] });
+
+/** Returns the `resource` of the metadata of an API, if it has any. */
+export async function resourceOf(url: string, headers: ClientCredentials['headers']): Promise<string | undefined> {
+  const get = getBy(createSender({ headers }));
+  const resource = (await readResourceMetadata(url, (await get(url)).headers, get))?.metadata.resource;
+  return typeof resource === 'string' ? resource : undefined;
 }
 
 /** Reads the metadata of an issuer that name it, so that no other one gets the secret (RFC 8414 §3.3). */

@@ -4,7 +4,7 @@ import { type KeyServer, publishPlain } from '../issuer/served-issuer.ts';
 import type { ProbeOptions } from '../run/options.ts';
 import { plan, runProbe } from '../run/probe.ts';
 import type { ProbeReport } from '../run/result.ts';
-import { discoverToken } from './fetch-token.ts';
+import { discoverToken, resourceOf } from './fetch-token.ts';
 import { type Flags, optionsOfFlags, readFlags } from './flags.ts';
 import { serveIssuer, trusting } from './issuer.ts';
 import { type Started, startApi } from './start.ts';
@@ -45,7 +45,9 @@ async function runFlags(flags: Flags): Promise<void> {
   checkFiles(values);
   const credentials = client ? await tokenOfClient(flags, options.headers) : token ? { token } : {};
   const served =
-    port === undefined ? undefined : await serveIssuer({ port, audience: audienceOf(flags), hasTls: values.tls });
+    port === undefined
+      ? undefined
+      : await serveIssuer({ port, audience: await audienceOf(flags, options.headers), hasTls: values.tls });
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort());
   const whole = { ...options, ...credentials, issuer: served?.issuer, signal: interruption.signal };
@@ -64,9 +66,14 @@ async function runFlags(flags: Flags): Promise<void> {
   }
 }
 
-function audienceOf({ values: { audience, openapi }, positionals: [url = openapi] }: Flags): string {
+/** Returns the audience that is named, or that the metadata of an API name that runs already, or its origin. */
+async function audienceOf({ values, positionals }: Flags, headers: ProbeOptions['headers']): Promise<string> {
+  const { audience, openapi, start } = values;
+  const [url = openapi] = positionals;
   if (url === undefined) throw new TypeError('Cannot read flags: name a URL of the API');
-  return audience ?? new URL(url).origin;
+  const named = audience ?? (start === undefined ? await resourceOf(url, headers) : undefined) ?? '';
+  // It is printed to be pasted into a shell.
+  return audience ?? (/^https?:[\w.~:/?=%+-]+$/.test(named) ? named : new URL(url).origin);
 }
 
 function statusOf(

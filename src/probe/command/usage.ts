@@ -22,7 +22,8 @@ issuer.
   --tls                  the issuer takes https only; CA_FILE names the file of
                          its authority
   --audience <text>      the API's identifier for that issuer; defaults to the
-                         origin of the first URL
+                         resource of its metadata, or to the origin of the
+                         first URL
   --claims <file>        further claims of that issuer's tokens, as JSON
   --patient              waits until the API fetches keys again, and until its
                          keys are too old; up to an hour

@@ -4,6 +4,7 @@ import { finding, isScoped, requests } from '../row/topic.ts';
 import { printable } from '../values/text.ts';
 import { nowSeconds } from '../values/time.ts';
 import { call } from './anonymous.ts';
+import { handleLines } from './mcp-handles.ts';
 
 // What an MCP server makes of a good token: in a session, for a tool, and once it expires.
 
@@ -67,6 +68,7 @@ export const mcpTokenRows = requests(
         'Bind a session to the user who began it. No client fails without it, but who learns its ID acts as that user',
       ownCode: 'Keep issuer, subject and client of the token beside the ID, and answer 404 if they differ',
     },
+    ...handleLines,
     'tool-scope': {
       sent: 'the body of the target with a token without its scope',
       ...finding('403 with insufficient_scope and the scope', 1, async (trial) => {

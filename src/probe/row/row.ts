@@ -55,6 +55,8 @@ export interface Trial {
   readonly base: Base;
   readonly url: string;
   readonly method: string;
+  /** The body that a good token comes with. */
+  readonly body: string | undefined;
   readonly profile: Profile | undefined;
   /** The responses of the controls: to a good token (if there is one), and without credentials. */
   readonly good: Answer | undefined;

@@ -39,7 +39,7 @@ interface Parts {
 
 /** Sends the controls to a target, reads its metadata, and returns what rows need. */
 export async function createTrial(target: Target, { source, sender, server, clock, isFirst, options }: Parts) {
-  const { url, method, scope } = target;
+  const { url, method, scope, body } = target;
   const state: State = { row: 'control', nonce: undefined, scheme: 'Bearer', class: 2, closed: [] };
   const base = () => boundIf(state.scheme === 'DPoP', source.baseFor(scope));
   const { send, read } = sending(target, base, sender, state);
@@ -77,7 +77,7 @@ export async function createTrial(target: Target, { source, sender, server, cloc
     get base() {
       return base();
     },
-    ...{ url, method, profile: options.profile, bare, good, send, sendOnce, read, scheme: state.scheme },
+    ...{ url, method, body, profile: options.profile, bare, good, send, sendOnce, read, scheme: state.scheme },
     ...{ ...described, nonce: () => state.nonce },
     ...{ isProtected, isShown: contentOf(seenByGood), canWait, isPatient: isFirst && canWait },
     wait: sender.pause,

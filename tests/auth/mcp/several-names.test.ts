@@ -49,7 +49,7 @@ const fetchThrough =
   (send: Send) =>
   async (to: string | URL, init: RequestInit = {}) => {
     const url = new URL(to);
-    if (url.port === '4010') return issuer.fetch(new Request(url, init));
+    if (url.port === '4010') return issuer.fetch(new Request(url.href, init));
     const headers = new Headers(init.headers);
     headers.set('host', url.host);
     return send(url, { ...init, headers, keepalive: false });
@@ -62,7 +62,7 @@ test.each(audience.flatMap((url) => ['protectMcp()', 'requireMcp()'].map((door) 
     const port = await listen(server);
     const fetcher = fetchThrough(
       door === 'protectMcp()'
-        ? (to, init) => protectedServer(new Request(to, init))
+        ? (to, init) => protectedServer(new Request(to.href, init))
         : ({ pathname }, init) => fetch(`http://127.0.0.1:${port}${pathname}`, init),
     );
     const expectedIssuer = 'http://localhost:4010/';

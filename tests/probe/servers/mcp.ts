@@ -80,6 +80,40 @@ function answeringWith(change: (response: Response) => void): Planted {
   });
 }
 
+/**
+ * A server that keeps a task, events and state of a user, and binds them to the user unless one of them is shared: with
+ * everybody, or with tokens of the user that may not call the tool.
+ */
+export const keepingMcp = (shared?: 'events' | 'task' | 'list' | 'scope' | 'state') =>
+  but(async (request, right, { verify }) => {
+    if (isMetadata(request) || credentials(request) === undefined) return right(request);
+    const { method = '', params = {} } = Object(request.method === 'POST' ? await request.clone().json() : {});
+    const { sub = '' } = decodeJwt(tokenOf(request));
+    const isOwn = (named: unknown) => named === `of ${sub}`;
+    const event = header(request, 'last-event-id');
+    if (event !== undefined) {
+      await verify(tokenOf(request));
+      const isShown = isOwn(event) || shared === 'events';
+      return new Response(isShown ? 'id: 2\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\n\n' : ': nothing\n\n');
+    }
+    const isTask = /^tasks.get/.test(method);
+    const accepted = shared === 'scope' && isTask ? new Response() : await right(request);
+    const answer = (result?: object) =>
+      Response.json({ jsonrpc: '2.0', id: 1, ...(result ? { result } : { error: { code: -32_602 } }) });
+    if (!accepted.ok) return accepted;
+    if (method === 'initialize') return new Response(`id: of ${sub}\ndata: {"result":{}}\n\n`, accepted);
+    if (method === 'tasks/list')
+      return answer({
+        tasks: [{ taskId: `of ${sub}` }, ...(shared === 'list' ? [{ taskId: 'of probe-control' }] : [])],
+      });
+    if (isTask) return answer(isOwn(params.taskId) || shared === 'task' ? { taskId: params.taskId } : undefined);
+    if (params.task) return answer({ task: { taskId: `of ${sub}` } });
+    const { requestState = `of ${sub}` } = params;
+    return answer(
+      isOwn(requestState) || shared === 'state' ? { resultType: 'input_required', requestState } : undefined,
+    );
+  });
+
 export const plantedMcp: Readonly<Record<McpRow, Planted>> = {
   'mcp-metadata-found': answering(isMetadata, () => rejection(404)),
   'mcp-metadata-path': answering(isPath, shell),
@@ -125,6 +159,10 @@ export const plantedMcp: Readonly<Record<McpRow, Planted>> = {
     if (headers.has('mcp-session-id')) headers.set('mcp-session-id', String(decodeJwt(tokenOf(request)).sub));
     return right(new Request(request, { headers }));
   }),
+  'mcp-events': keepingMcp('events'),
+  'mcp-task': keepingMcp('task'),
+  'mcp-task-scope': keepingMcp('scope'),
+  'mcp-request-state': keepingMcp('state'),
   'mcp-tool-scope': but(
     rejecting((rejected) =>
       rejected.status === 403 ? rejection(403, bearer('error="insufficient_scope"')) : rejected,
