@@ -5,8 +5,8 @@ import { executableForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { readText } from '../support/repository.ts';
 
-test('the script of docs/deploy.md starts a process for each core on one port, and stops them all', async () => {
-  const text = await readText('docs/deploy.md');
+test('the script of deploy/internals.md starts a process for each core on one port, and stops them all', async () => {
+  const text = await readText('deploy/internals.md');
   const script = /## Several cores.*?```bash\n(.*?)```/s.exec(text)?.[1] ?? '';
   const [executable = ''] = await executableForm.command();
   await using issuer = await startIssuer();

@@ -13,10 +13,10 @@ export const roles: Readonly<Record<string, { readonly minutes: number; readonly
     pages: pagesOf('index start/install start/nestjs issuers/auth0 explain guides/testing guides/scopes guides/errors'),
   },
   operator: {
-    minutes: 70,
-    pages: ['README.md', 'deploy/README.md', ...pagesOf('deploy operations kubernetes settings troubleshooting')],
+    minutes: 25,
+    pages: ['deploy/README.md', ...pagesOf('deploy operations kubernetes')],
   },
-  'operator at night': { minutes: 22, pages: pagesOf('operations') },
+  'operator at night': { minutes: 10, pages: pagesOf('operations') },
   reviewer: {
     minutes: 80,
     pages: ['README.md', 'SECURITY.md', ...pagesOf('security standards comparison guides/dpop')],
@@ -42,7 +42,7 @@ export async function minutesOf(pages: readonly string[]): Promise<number> {
       (a, b) => a + b,
       0,
     );
-    const prose = text.replaceAll(blocks, '').replaceAll(/<!--.*?-->|(?<=\])\([^)]*\)/gs, '');
+    const prose = text.replaceAll(blocks, '').replaceAll(/<!--.*?-->|<https?:[^>]*>|(?<=\])\([^)]*\)/gs, '');
     words += prose.match(/[\p{L}\p{N}][\p{L}\p{N}'’_.-]*/gu)?.length ?? 0;
   }
   return Math.round(words / 20 + lines / 2) / 10;

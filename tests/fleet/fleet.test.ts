@@ -29,11 +29,11 @@ test.each(seeds)('used and old proofs in a fleet in virtual time break no rule: 
 });
 
 test.each(isNight ? [100, 1000] : [100])(
-  'docs/operations.md says what an issuer gets from %i instances',
+  'deploy/internals.md says what an issuer gets from %i instances',
   async (count) => {
     const [instances, ...loads] = (await fleetRow(count)).map((value) => value.toLocaleString('en'));
     const [recovered, withdrawn] = loads.splice(5);
-    const page = await readText('docs/operations.md');
+    const page = await readText('deploy/internals.md');
     const rows = page.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
     const head = rows.findIndex((cells) => cells.includes(`${instances} instances`));
     const column = rows[head]?.indexOf(`${instances} instances`) ?? -1;

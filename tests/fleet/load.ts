@@ -85,5 +85,5 @@ async function measureFleet(count: number) {
   ].map(Math.round);
 }
 
-/** Returns the row of docs/operations.md for so many instances. */
+/** Returns the row of deploy/internals.md for so many instances. */
 export const fleetRow = async (count: number) => [count, ...(await measureFleet(count))];
