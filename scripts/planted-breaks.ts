@@ -57,9 +57,9 @@ export const breaks: Readonly<Record<string, readonly Break[]>> = {
     ['values served without hooks', routes, 'toFunction(handler)', 'handler'],
     ['functions after hooks', routes, '  putFunctionsFirst(hooks);\n', ''],
   ],
-  'auth/keys/key-set-lifecycle': [['keys never expire', refreshing, 'if (now >= this.#expiresAt)', 'if (now === -1)']],
-  'auth/keys/key-set': [['no cooldown', refreshing, 'if (!isDue) this.#startCooldown();', '']],
-  'fleet/fleet': [['keys never expire, in a fleet', refreshing, 'if (now >= this.#expiresAt)', 'if (now === -1)']],
+  'auth/keys/key-set-lifecycle': [['keys never expire', refreshing, 'if (now >= this.expiresAt)', 'if (now === -1)']],
+  'auth/keys/key-set': [['no cooldown', 'src/auth/keys/key-set.ts', 'if (!isFirst) this.startCooldown();', '']],
+  'fleet/fleet': [['keys never expire, in a fleet', refreshing, 'if (now >= this.expiresAt)', 'if (now === -1)']],
   'probe/planted-requests': [['no row fails', 'src/probe/row/topic.ts', 'outcome === fault', 'outcome !== outcome']],
   'auth/mcp/endpoint': [
     ['a session for anybody', 'src/auth/mcp/endpoint.ts', 'owner ? owner.user !== user', 'owner ? false'],

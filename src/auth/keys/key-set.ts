@@ -1,5 +1,5 @@
 import { Rejected } from '../rejections.ts';
-import type { Algorithm, FetchFault, KeySetChange, KeySetEvent, KeySetState } from '../types.ts';
+import type { Algorithm, CheckedOptions, FetchFault, KeySetChange, KeySetEvent, KeySetState } from '../types.ts';
 import { printable } from '../values/ascii.ts';
 import { groupBy } from '../values/group-by.ts';
 import { notify } from '../values/promises.ts';
@@ -13,7 +13,7 @@ import {
   readKeys,
   replaceKeys,
 } from './jwk-set.ts';
-import { Refreshing, type RefreshOptions } from './refreshing.ts';
+import { type FetchAttempt, Refreshing, type RefreshOptions } from './refreshing.ts';
 
 /*
  * What a lookup of a key returns and waits for, and what is said of the keys. When they are fetched is decided in
@@ -25,7 +25,7 @@ export type VerificationKey = Readonly<ImportedKey>;
 
 export type FoundKeys = readonly VerificationKey[] | Rejected;
 
-export interface KeySetOptions extends RefreshOptions {
+export interface KeySetOptions extends RefreshOptions, Partial<Pick<CheckedOptions, 'waitUntil'>> {
   /** Named in events and state. */
   readonly issuer: string;
   readonly source: KeySetSource;
@@ -53,7 +53,7 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
     const begun = this.checkAge();
     const canChange = this.pending || this.#mayFetch();
     if (this.isLost || (canChange && !this.#keys.has(kid))) return this.#fetchAndLookUp(kid);
-    if (begun) this.outlive(begun);
+    this.#outlive(begun);
     return this.#lookUp(kid);
   }
 
@@ -69,7 +69,7 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
 
   /** Whether a key is still trusted: it has not left the set, and the set has not expired. Nothing else happens. */
   isCurrent(key: VerificationKey): boolean {
-    return key.isCurrent && !this.hasExpired;
+    return key.isCurrent && this.options.clock.now() < this.expiresAt;
   }
 
   /**
@@ -77,8 +77,7 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
    * called instead.
    */
   use(key: VerificationKey): boolean {
-    const begun = this.checkAge();
-    if (begun) this.outlive(begun);
+    this.#outlive(this.checkAge());
     return key.isCurrent && !this.isLost;
   }
 
@@ -112,8 +111,19 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
     if (pending) await this.waitFor(pending);
     if (isFound() || (pending && this.pending === pending)) return;
     // What was pending may have begun before the key was published.
-    if (this.pending) await this.waitFor(this.pending);
-    else if (this.#mayFetch()) await this.waitFor(this.beginForLookup(), true);
+    if (this.pending) return this.waitFor(this.pending);
+    if (!this.#mayFetch()) return;
+    // The first fetch was due anyway, so it begins no cooldown.
+    const isFirst = this.attemptedAt === Number.NEGATIVE_INFINITY;
+    const attempt = this.begin();
+    if (!isFirst) this.startCooldown();
+    await this.waitFor(attempt, true);
+  }
+
+  /** Lets a fetch that nothing waits for outlive the request that began it. */
+  #outlive(begun: FetchAttempt | undefined): void {
+    const { waitUntil } = this.options;
+    if (begun && waitUntil) notify(() => waitUntil(begun.ended));
   }
 
   #lookUp(kid: string): FoundKeys {

@@ -1,6 +1,5 @@
 import type { CheckedOptions, FetchFault } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { notify } from '../values/promises.ts';
 import { FetchError, faultOf } from './fetch/fault.ts';
 
 /*
@@ -10,11 +9,10 @@ import { FetchError, faultOf } from './fetch/fault.ts';
 
 /** Maximum age and cooldown are infinite for what never changes. */
 export type RefreshOptions = Pick<TimeAndRandom, 'clock' | 'random'> &
-  Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds' | 'jwksTimeoutSeconds'> &
-  Partial<Pick<CheckedOptions, 'waitUntil'>>;
+  Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds' | 'jwksTimeoutSeconds'>;
 
 /** A fetch that has not ended. */
-interface FetchAttempt {
+export interface FetchAttempt {
   readonly abort: AbortController;
   readonly ended: Promise<void>;
 }
@@ -23,8 +21,8 @@ interface FetchAttempt {
 export abstract class Refreshing<Fetched extends object, Options extends RefreshOptions> {
   protected fetchedAt = Number.NEGATIVE_INFINITY;
   /** When it becomes too old to be trusted. Checked at each use: timers are late after a pause of the process. */
-  #expiresAt = Number.POSITIVE_INFINITY;
-  #attemptedAt = Number.NEGATIVE_INFINITY;
+  protected expiresAt = Number.POSITIVE_INFINITY;
+  protected attemptedAt = Number.NEGATIVE_INFINITY;
   protected nextAttemptAt = Number.POSITIVE_INFINITY;
   /** The end of the cooldown. Until then, a lookup causes no fetch. */
   protected earliestLookupAt = Number.NEGATIVE_INFINITY;
@@ -38,7 +36,6 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   protected isStopped = false;
   #cancelTimer = () => {};
   #setBacks: number;
-
   readonly #timeoutMs: number;
 
   constructor(protected readonly options: Options) {
@@ -55,7 +52,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   /** Starts the background refresh, and a fetch unless one is pending, too early or not due. Returns at once. */
   start(): void {
     this.isStopped = false;
-    if (this.#attemptedAt === Number.NEGATIVE_INFINITY) this.begin();
+    if (this.attemptedAt === Number.NEGATIVE_INFINITY) this.begin();
     else this.#sleep();
   }
 
@@ -67,7 +64,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     this.pending.abort.abort();
     this.pending = undefined;
     // A fetch that was stopped does not count.
-    this.#attemptedAt = Number.NEGATIVE_INFINITY;
+    this.attemptedAt = Number.NEGATIVE_INFINITY;
     this.nextAttemptAt = this.options.clock.now();
   }
 
@@ -84,16 +81,12 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     return this.#nextReload;
   }
 
-  protected get hasExpired(): boolean {
-    return this.options.clock.now() >= this.#expiresAt;
-  }
-
   /**
    * Whether the pending attempt should have ended. On Cloudflare Workers, one that no request waits for is lost with
    * the request that began it. Then a request must begin another, and wait for it.
    */
   protected get isLost(): boolean {
-    return this.pending !== undefined && this.options.clock.now() >= this.#attemptedAt + this.#timeoutMs;
+    return this.pending !== undefined && this.options.clock.now() >= this.attemptedAt + this.#timeoutMs;
   }
 
   /**
@@ -103,8 +96,8 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   protected checkAge(mayFetch = true): FetchAttempt | undefined {
     const { clock } = this.options;
     const now = clock.now();
-    if (now >= this.#expiresAt) {
-      this.#expiresAt = Number.POSITIVE_INFINITY;
+    if (now >= this.expiresAt) {
+      this.expiresAt = Number.POSITIVE_INFINITY;
       this.expire();
     }
     if (clock.setBacks !== this.#setBacks) {
@@ -112,20 +105,6 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
       if (Number.isFinite(this.nextAttemptAt)) this.nextAttemptAt = now;
     }
     return now >= this.nextAttemptAt && mayFetch ? this.begin() : undefined;
-  }
-
-  /** Lets an attempt that nothing waits for outlive the request that began it. */
-  protected outlive(attempt: FetchAttempt): void {
-    const { waitUntil } = this.options;
-    if (waitUntil) notify(() => waitUntil(attempt.ended));
-  }
-
-  /** Begins a fetch for a lookup, and the cooldown, unless nothing was fetched before: then the fetch was due. */
-  protected beginForLookup(): FetchAttempt {
-    const isDue = this.#attemptedAt === Number.NEGATIVE_INFINITY;
-    const attempt = this.begin();
-    if (!isDue) this.#startCooldown();
-    return attempt;
   }
 
   /**
@@ -146,7 +125,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   }
 
   protected begin(isAnew = false): FetchAttempt {
-    this.#attemptedAt = this.options.clock.now();
+    this.attemptedAt = this.options.clock.now();
     this.nextAttemptAt = Number.POSITIVE_INFINITY;
     const abort = new AbortController();
     this.pending = { abort, ended: this.#attempt(abort, isAnew) };
@@ -168,7 +147,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   /** Counts a pending attempt that can no longer end as a failure. */
   #lose(): void {
     this.lastFailure = new FetchError('timeout').fault;
-    this.#startCooldown();
+    this.startCooldown();
     this.pending = undefined;
     this.nextAttemptAt = Math.max(this.options.clock.now(), this.earliestLookupAt);
     this.#sleep();
@@ -180,9 +159,9 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     const lifetimeMs = maxAgeMs + jwksMaxStaleSeconds * 1000;
     const afterFailures = this.#failures;
     // Counted from the start of the fetch, because a slow response may be as old as its request.
-    this.fetchedAt = this.#attemptedAt;
+    this.fetchedAt = this.attemptedAt;
     // Keys of a slow issuer may be older than that when they arrive: what waited for them uses them all the same.
-    this.#expiresAt = Math.max(this.fetchedAt + lifetimeMs, this.options.clock.now() + 1000);
+    this.expiresAt = Math.max(this.fetchedAt + lifetimeMs, this.options.clock.now() + 1000);
     // If the stale time is short, early enough to end before the keys expire.
     const dueMs = Math.min(this.#jittered(maxAgeMs), lifetimeMs - this.#timeoutMs);
     this.nextAttemptAt = this.fetchedAt + Math.max(dueMs, this.#cooldownMs());
@@ -196,8 +175,8 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   #fail(fault: FetchFault): void {
     this.#failures += 1;
     this.lastFailure = fault;
-    this.#startCooldown();
-    this.nextAttemptAt = this.#attemptedAt + this.#jittered(this.#cooldownMs());
+    this.startCooldown();
+    this.nextAttemptAt = this.attemptedAt + this.#jittered(this.#cooldownMs());
     this.fail(fault, this.#failures);
   }
 
@@ -209,13 +188,13 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
       this.checkAge();
       this.#sleep();
     };
-    const delayMs = Math.min(this.nextAttemptAt, this.#expiresAt) - this.options.clock.now();
+    const delayMs = Math.min(this.nextAttemptAt, this.expiresAt) - this.options.clock.now();
     // What was given never needs another attempt.
     if (Number.isFinite(delayMs)) this.#cancelTimer = this.options.clock.schedule(wake, Math.max(0, delayMs));
   }
 
-  #startCooldown(): void {
-    this.earliestLookupAt = this.#attemptedAt + this.#cooldownMs();
+  protected startCooldown(): void {
+    this.earliestLookupAt = this.attemptedAt + this.#cooldownMs();
   }
 
   /** Until the first success, attempts are 1, 2, 4, … seconds apart, because an issuer may start after its API. */
@@ -226,7 +205,5 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
   }
 
   /** Up to ten percent more, so that instances that were started together do not fetch together. */
-  #jittered(delayMs: number): number {
-    return delayMs * (1 + this.options.random() / 10);
-  }
+  readonly #jittered = (delayMs: number) => delayMs * (1 + this.options.random() / 10);
 }
