@@ -95,7 +95,7 @@ const isOnSite = (path: string) =>
   [
     /^(?:issuers|migration)\//,
     /^mcp\/connect$/,
-    /^(?:index|explain|troubleshooting|settings|standards|comparison.*|security|deploy|operations|kubernetes)$/,
+    /^(?:index|explain|troubleshooting|settings|standards|comparison|security|deploy|operations|kubernetes)$/,
     /^start\/(?:install|full-stack|graphql)$/,
     /^guides\/(?:callers|own-issuer|token-exchange|several-issuers|opaque-tokens|certificates)$/,
     /^guides\/(?:probe|forward-auth|observability)$/,

@@ -7,6 +7,8 @@ import { site } from './pages.ts';
  * page, the one without for the rest. `tests/docs/published-pages.txt` lists all pages that the site has ever had.
  */
 export const moved: Readonly<Record<string, string>> = {
+  'comparison-languages': 'comparison#other-languages',
+  'comparison-setup': 'comparison',
   'guides/agents': 'guides/owners#agents',
   'guides/fapi': 'guides/certificates#fapi-20',
   'guides/key-cache': 'start/workers#cache-the-keys-across-cold-starts',

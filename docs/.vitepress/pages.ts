@@ -32,8 +32,6 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     'settings',
     'standards',
     'comparison',
-    'comparison-setup',
-    'comparison-languages',
     'security',
     'deploy',
     'operations',

@@ -25,8 +25,8 @@ const sections: Readonly<Record<string, RegExp>> = {
   'Requests and credentials': /^/,
 };
 /** How rows are counted that do not pass, and how libraries differ in them. */
-const outcomes = ['`must`', '`should`', 'with a 500', 'left to you', 'do not apply', 'not confirmed'];
-const labels = ['Accept', 'Reject', 'Differ', 'Respond with a 500', 'Left to you'];
+const outcomes = ['`must`', '`should`', 'with a 500', 'need your code', 'do not apply', 'not confirmed'];
+const labels = ['Accept', 'Reject', 'Differ', 'Respond with a 500', 'Needs your code'];
 
 /** What a row got that a second program did not see, so that it accuses nobody. */
 export const notConfirmed = 'not confirmed';
@@ -38,7 +38,7 @@ function cellOf({ name, leaves }: Library, row: ProbedRow) {
   const words = Object.keys(leaves).find((key) => leaves[key]?.some((start) => meant.startsWith(`${start}-`)));
   const cell = (outcome: string, label = '') => ({ name, row, outcome, label, words });
   if (verdict === 'skipped' || verdict === 'passed') return cell(verdict === 'passed' ? 'pass' : 'do not apply');
-  if (words !== undefined) return cell('left to you', 'Left to you');
+  if (words !== undefined) return cell('need your code', 'Needs your code');
   if (got === notConfirmed) return cell(notConfirmed);
   if (verdict !== 'inconclusive')
     return cell(`\`${level}\``, { 'a rejection': 'Accept', 'success, ': 'Reject' }[expected.slice(0, 9)] ?? 'Differ');
@@ -82,11 +82,34 @@ function section(title: string, cells: readonly Cell[], same: string): string {
   ].join('\n\n');
 }
 
+export interface Tables {
+  readonly summary: string;
+  readonly rows: string;
+}
+
+/** Returns the text with what stands below a mark replaced. */
+export const replacePart = (text: string, mark: string, part: string) =>
+  text.replace(
+    new RegExp(`(<!-- ${mark} -->\\n\\n).*?(\\n\\n<!-- end -->)`, 's'),
+    (_, start, end) => start + part + end,
+  );
+
+/** The text without what a formatter changes, and without the day. */
+export const plainOf = (markdown: string) =>
+  markdown
+    .replace(/Generated on \S+(?: with Node.js \d+)?/, '')
+    .replace(/ *\| */g, '|')
+    .replace(/-{3,}/g, '---');
+
+/** Returns the table of `docs/comparison.md`, and the rows that a file in `bench` has. */
 export function tablesOf(
   results: readonly (readonly [library: Library, rows: readonly ProbedRow[]])[],
   versions: Readonly<Record<string, string>>,
-  { linkOf = (name: string) => `comparison-setup.md#${anchorOf(name)}`, same = 'All pass, if they apply' } = {},
-): string {
+  {
+    linkOf = (name: string) => `../bench/comparison-setup.md#${anchorOf(name)}`,
+    same = 'All pass, if they apply',
+  } = {},
+): Tables {
   const cells = results.flatMap(([library, rows]) => rows.map((row) => cellOf(library, row)));
   const summary = results.map(([{ name }]) => {
     const counts = groupBy(
@@ -99,17 +122,17 @@ export function tablesOf(
   });
   const packages = new Set(results.flatMap(([library]) => library.packages));
   const installed = Array.from(packages, (each) => `${each} ${versions[each]}`);
-  const left = cells.filter(({ label }) => label === 'Left to you');
+  const left = cells.filter(({ label }) => label === 'Needs your code');
   const leaves = [...groupBy(left, ({ name, words }) => `${name} | ${words}`)].map(([key, group]) => {
     const [name = '', words = ''] = key.split(' | ');
     return [name, code(group.map(({ row }) => row.id.split('-')[0] ?? '')), words];
   });
   const sectionOf = ({ row }: Cell) => Object.keys(sections).find((title) => sections[title]?.test(row.id)) ?? '';
   const bySection = groupBy(cells, sectionOf);
-  return [
-    table(['Library', 'Rows that pass', 'Other rows'], summary),
+  const rows = [
     `Versions: ${installed.join(', ')}.`,
-    `## What is left to you\n\n${table(['Library', 'Rows', 'Its documentation'], leaves)}`,
+    `## What needs your code\n\n${table(['Library', 'Rows', 'Its documentation'], leaves)}`,
     ...Object.keys(sections).map((title) => section(title, bySection.get(title) ?? [], same)),
   ].join('\n\n');
+  return { summary: table(['Library', 'Rows that pass', 'Other rows'], summary), rows };
 }

@@ -5,13 +5,14 @@ import type { ProbeReport } from '../../src/probe/index.ts';
 import { startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
 import { dependencies } from '../compare/package.json';
-import { compared, type Library, tablesOf } from '../compare/page.ts';
+import { compared, type Library, plainOf, replacePart, type Tables, tablesOf } from '../compare/page.ts';
 import { freePort, run, untilProcess } from '../support/child-process.ts';
 import { installLocked } from '../support/installed-package.ts';
 import { newestNode, nodePath } from '../support/node-versions.ts';
 import { readText, root } from '../support/repository.ts';
 
-const [page, setup] = ['docs/comparison.md', 'docs/comparison-setup.md'];
+const [page, rowsPage] = ['docs/comparison.md', 'bench/comparison.md'];
+const setup = 'bench/comparison-setup.md';
 const audience = 'https://api.example.com';
 /** Rows that are not published: the maintainers of a library are told first what they show. */
 const setAside = ['alg-spelling', 'fetch-redirect', 'fetch-redirect-forged'];
@@ -38,7 +39,7 @@ async function start(folder: string, text: string, { name }: Library) {
   return { options, server, stop: () => Promise.all([server.close(), child.signal('SIGKILL'), child.finished]) };
 }
 
-async function compare(text: string): Promise<string> {
+async function compare(text: string): Promise<Tables> {
   const folder = await installLocked('compare', 'settings.mjs');
   const started = await Promise.all(
     compared.map(async (library) => ({ library, ...(await start(folder, text, library)) })),
@@ -50,20 +51,16 @@ async function compare(text: string): Promise<string> {
   return tablesOf(results, { ...dependencies, 'protected-api': version });
 }
 
-/** The table of the page, as it is and as it would be written now. `bun run compare` writes it. */
+/** The tables of the pages, as they are and as they would be written now. `bun run compare` writes them. */
 test(`${page} has what the libraries do now`, async () => {
-  const [begin, end] = ['<!-- generated -->\n\n', '\n\n<!-- end -->'];
-  const text = await readText(page);
-  const [before = '', rest = ''] = text.split(begin);
-  const [, after = ''] = rest.split(end);
-  const date = `Generated on ${new Date().toISOString().slice(0, 10)} with Node.js ${newestNode}.`;
-  const written =
-    before.replace(/Generated on .*$/m, date) + begin + (await compare(await readText(setup))) + end + after;
-  const plain = (markdown: string) =>
-    markdown
-      .replace(/Generated on .*$/m, '')
-      .replace(/ *\| */g, '|')
-      .replace(/-{3,}/g, '---');
-  if (process.env.WRITE_COMPARISON) await Bun.write(join(root, page), written);
-  else expect(plain(written)).toBe(plain(text));
+  const [text, details] = await Promise.all([page, rowsPage].map(readText));
+  const { summary, rows } = await compare(await readText(setup));
+  const date = `Generated on ${new Date().toISOString().slice(0, 10)} with Node.js ${newestNode}`;
+  const written = {
+    [page]: replacePart(text ?? '', 'libraries: generated', summary).replace(/Generated on \S+ with Node.js \d+/, date),
+    [rowsPage]: replacePart(details ?? '', 'generated', rows),
+  };
+  for (const [file, now] of Object.entries(written))
+    if (process.env.WRITE_COMPARISON) await Bun.write(join(root, file), now);
+    else expect(plainOf(now)).toBe(plainOf(await readText(file)));
 });
