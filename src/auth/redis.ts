@@ -6,11 +6,15 @@ import { nameOfFault } from './values/faults.ts';
  * the store cannot tell, is decided in proof/.
  */
 
-/** A client of Redis or Valkey over one connection: of node-redis (`createClient`), of ioredis (`Redis`), or of Bun. */
-export type RedisClient =
+/**
+ * A client of Redis or Valkey over one connection: of node-redis (`createClient`), of ioredis (`Redis`), or of Bun.
+ * `on` says that it will connect again, perhaps to another server.
+ */
+export type RedisClient = (
   | { sendCommand(words: string[]): Promise<unknown> }
   | { call(command: string, ...args: string[]): Promise<unknown> }
-  | { send(command: string, args: string[]): Promise<unknown> };
+  | { send(command: string, args: string[]): Promise<unknown> }
+) & { on?(event: 'reconnecting', listener: () => void): unknown };
 
 /** The options of {@link redisReplayStore}. */
 export interface RedisReplayStoreOptions {
@@ -76,15 +80,26 @@ export function redisReplayStore(
   const data = createData(send, keyPrefix, now);
   let session: Promise<Session> | undefined;
   let pending = 0;
+  // A client that does not say when it has connected again may have done so in any pause.
+  const longestPauseMs = typeof client.on === 'function' ? Number.POSITIVE_INFINITY : replyTimeoutMs;
+  let usedAtMs = Number.NEGATIVE_INFINITY;
+  client.on?.('reconnecting', () => {
+    session = undefined;
+  });
 
   /** Whoever waits for the first session shares it. After any doubt, the next call begins another. */
   async function inSession<Result>(use: (current: Session) => Promise<Result>): Promise<Result> {
     if (pending >= maxPending) throw new StoreError('overloaded');
     pending += 1;
+    if (performance.now() - usedAtMs > longestPauseMs) session = undefined;
+    usedAtMs = performance.now();
     session ??= data.open();
     const own = session;
     try {
-      return await within(own.then(use));
+      const result = await within(own.then(use));
+      // Another server may have replied, which lacks what other processes have marked.
+      if (session !== own) throw new StoreError('connection');
+      return result;
     } catch (error) {
       const isDoubt = !(error instanceof StoreError && error.code === 'old');
       if (isDoubt && session === own) session = undefined;
@@ -156,9 +171,9 @@ function createData(send: Send, keyPrefix: string, now: () => number) {
 function sendOf(client: unknown): Send {
   const { call, send, sendCommand, isCluster, slots } = Object(client) as Readonly<Record<string, unknown>>;
   if (isCluster !== true && slots === undefined) {
-    if (typeof call === 'function') return async (...words) => call.apply(client, words);
-    if (typeof send === 'function') return async (command, ...args) => send.call(client, command, args);
-    if (typeof sendCommand === 'function') return async (...words) => sendCommand.call(client, words);
+    if (typeof call === 'function') return (...words) => call.apply(client, words);
+    if (typeof send === 'function') return (command, ...args) => send.call(client, command, args);
+    if (typeof sendCommand === 'function') return (...words) => sendCommand.call(client, words);
   }
   throw new TypeError(
     'Cannot create a replay store: expected a client of node-redis, ioredis or Bun with one connection, not a pool or a cluster',
@@ -177,6 +192,12 @@ function within<Reply>(reply: Promise<Reply>): Promise<Reply> {
     // Unlike a further timer, it comes after what has arrived. Not every runtime has it.
     const expire = () => (globalThis.setImmediate ?? setTimeout)(() => reject(new StoreError('timeout')));
     const timer = setTimeout(expire, replyTimeoutMs);
-    reply.then(resolve, reject).finally(() => clearTimeout(timer));
+    const settle =
+      <Value>(end: (value: Value) => void) =>
+      (value: Value) => {
+        clearTimeout(timer);
+        end(value);
+      };
+    reply.then(settle(resolve), settle(reject));
   });
 }

@@ -28,20 +28,14 @@ export type StoreEvent =
   /** No proof that is valid now is like those that the connected store rejected. */
   | Extract<ReplayStoreEvent, { type: 'recovered' }>;
 
-/** The replay store cannot determine whether a proof was used. */
-export class StoreError extends Error {
-  constructor(readonly failure: StoreFailure) {
-    super(`Cannot mark a proof as used: ${failure}`);
-  }
-}
-
-/** Returns the failure of an error that Bun's client or the store threw, and the first word of the reply of Redis. */
+/** Returns the failure that an error of the store or of Bun's client shows, and the first word that Redis replied. */
 export function faultOf(error: unknown): { readonly failure: StoreFailure; readonly reply?: string | undefined } {
-  if (error instanceof StoreError) return error;
-  const isReply = error instanceof Error && 'code' in error && error.code === 'ERR_REDIS_SERVER_ERROR';
-  if (!isReply) return { failure: 'connection' };
-  const [reply] = /^[A-Z]{2,32}\b/.exec(error.message) ?? [];
-  return { failure: reply === 'OOM' ? 'full' : 'refused', reply };
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const known = storeFailures.find((failure) => failure === code);
+  if (known) return { failure: known };
+  // ERR is the reply to many mistakes. The codes of Bun's client have underscores.
+  if (typeof code !== 'string' || !/^(?!ERR$)[A-Z]+$/.test(code)) return { failure: 'connection' };
+  return { failure: code === 'OOM' ? 'full' : 'refused', reply: code };
 }
 
 /**

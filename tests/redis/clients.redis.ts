@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net';
 import { RedisClient as BunClient } from 'bun';
 import IORedis from 'ioredis';
 import { redisReplayStore } from 'protected-api/redis';
@@ -11,32 +12,32 @@ afterAll(() => server.kill());
 
 /** Clients as their pages create them: each reconnects, and waits for a connection for ever. */
 const clients = {
-  async 'node-redis'() {
-    const client = createClient({ url: server.url });
+  async 'node-redis'(url: string) {
+    const client = createClient({ url });
     client.on('error', () => {});
     await client.connect();
     return { client, close: () => client.destroy() };
   },
-  async ioredis() {
-    const client = new IORedis(server.url);
+  async ioredis(url: string) {
+    const client = new IORedis(url);
     client.on('error', () => {});
     return { client, close: () => client.disconnect() };
   },
   /** It says nothing of a command that was under way when its connection ended. */
-  async 'ioredis that resends nothing'() {
-    const client = new IORedis(server.url, { autoResendUnfulfilledCommands: false });
+  async 'ioredis that resends nothing'(url: string) {
+    const client = new IORedis(url, { autoResendUnfulfilledCommands: false });
     client.on('error', () => {});
     return { client, close: () => client.disconnect() };
   },
-  async Bun() {
-    const client = new BunClient(server.url);
+  async Bun(url: string) {
+    const client = new BunClient(url);
     return { client, close: () => client.close() };
   },
 };
 
 describe.each(Object.entries(clients))('redisReplayStore() with %s', (name, connect) => {
   test('accepts each proof once, also from another process, and says so while Redis hangs and after it lost its data', async () => {
-    const [first, second] = [await connect(), await connect()];
+    const [first, second] = [await connect(server.url), await connect(server.url)];
     const stores = [redisReplayStore(first.client), redisReplayStore(second.client)];
     const use = async (key: string, at = 0, issuedAtMs = Date.now() + 1000) => {
       const { signal } = new AbortController();
@@ -76,5 +77,41 @@ describe.each(Object.entries(clients))('redisReplayStore() with %s', (name, conn
     expect(await use('a', 0, old - 1)).toBe('forgotten');
     first.close();
     second.close();
+  });
+
+  test('accepts no proof again that another process used just before a failover, which lost it', async () => {
+    const primary = await startRedis();
+    const replica = await startRedis(['--replicaof', `127.0.0.1 ${primary.port}`]);
+    let { port } = primary;
+    const open = new Set<Socket>();
+    const relay = createServer((inner) => {
+      const outer = connectSocket(port, '127.0.0.1');
+      inner.pipe(outer).pipe(inner);
+      for (const socket of [inner, outer]) open.add(socket.on('error', () => {}));
+    });
+    await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
+    const { client, close } = await connect(`redis://127.0.0.1:${(relay.address() as AddressInfo).port}`);
+    const store = redisReplayStore(client);
+    const { signal } = new AbortController();
+    const use = (key: string, issuedAtMs: number) =>
+      store.markUsed(key, 90_000, issuedAtMs, { signal }).catch((error: Error & { code: string }) => error.code);
+    // This process has marked one proof, which the replica has, and then does nothing.
+    await until(async () => (await use(crypto.randomUUID(), Date.now() + 1000)) === true, 'the connection');
+    const isReplicated = async () => String(await replica.command('KEYS', 'dpop:*')).includes('dpop:check:');
+    await until(isReplicated, 'the replica');
+    await replica.command('REPLICAOF', 'NO', 'ONE');
+    await primary.command('SET', 'dpop:lost', '', 'PX', '90000');
+
+    const issuedAtMs = Date.now();
+    port = replica.port;
+    for (const socket of open) socket.destroy();
+    await primary.kill();
+    // Bun's client does not say that it has connected again.
+    await Bun.sleep(1100);
+    await until(async () => ['forgotten', true].includes(await use('lost', issuedAtMs)), 'the next connection');
+    expect(await use('lost', issuedAtMs)).toBe('forgotten');
+    close();
+    relay.close();
+    await replica.kill();
   });
 });
