@@ -7,15 +7,16 @@ import { checkOptions } from '../options/check-options.ts';
 import { settingOf } from '../options/setting.ts';
 import { isProof } from '../proof/check-proof.ts';
 import { Rejected, rejections } from '../rejections.ts';
-import { type ClaimRules, createClaimsChecks, readClaims } from '../token/claims.ts';
+import { readClaims } from '../token/claims.ts';
+import type { Trust } from '../token/trust.ts';
 import type { CheckedOptions, Claims, GuardOptions, GuardRequest, Requirements } from '../types.ts';
 import { isJsonObject, isText, type Members } from '../values/json.ts';
 import { describeChecks } from './checks/checks.ts';
 import { adviceFor, type Check, changeFor, doubtKind, type Explained, show } from './checks/explained.ts';
 import { isBoundBy } from './checks/requirement-checks.ts';
-import { keyFaultOf, observe, type Seen, selectIssuer } from './observed.ts';
+import { findTrust, keyFaultOf, observe, type Seen } from './observed.ts';
 import { decodePasted, membersOf } from './pasted.ts';
-import { expectedOf, findProof, type PastedProof, requestWith } from './pasted-proof.ts';
+import { findProof, type PastedProof, requestWith, thumbprintOf } from './pasted-proof.ts';
 import { type Explanation, type Unverified, withRender, withVerdicts } from './render.ts';
 import { whyNoSetting } from './unchecked/known-issuers.ts';
 import { describeOutcome, namePage } from './unchecked/outcome.ts';
@@ -62,30 +63,30 @@ export async function explainToken(
   const { core, result } = await decideOn(request, options, seen, requirements, proof);
   const [rejected, later] = seen.rejections;
   const reason = rejected?.reason;
-  const { claims, rules, issuer, ...issuers } = selectIssuer(checked, seen, decoded.claims);
+  const { claims, issuer, trust } = await findTrust(core, seen, decoded.claims);
   const states = core.state().issuers;
   const nowSeconds = Date.now() / 1000;
   const lacksScope = core.checkAnyScope?.(claims as Claims);
   const isAccepted = !reason || (/^(?:scope|authentication)_insufficient$/.test(reason) && !lacksScope);
   const unverified =
-    reason === 'keys_unavailable' && rules
-      ? (readUnverified(claims, rules, nowSeconds, core.readRequirements(requirements)) ?? lacksScope ?? 'accepted')
+    reason === 'keys_unavailable' && trust
+      ? (readUnverified(claims, trust, nowSeconds, core.readRequirements(requirements)) ?? lacksScope ?? 'accepted')
       : undefined;
   const described: Explained = {
     ...decoded,
     claims,
     isIntrospected: seen.introspected !== undefined,
-    options: { ...checked, ...rules, issuer: issuers.listed },
+    options: { ...checked, ...trust?.rules, issuer: states.map((each) => each.issuer) },
     issuer,
-    lookup: issuers.said,
+    lookup: seen.lookup?.said,
     requirements,
     rejected: unverified instanceof Rejected ? unverified : rejected,
     nowSeconds,
     lastFailure: (states.find((each) => each.issuer === issuer) ?? states[0])?.lastFailure,
     keyIds: seen.published.get(issuer ?? '')?.map(({ kid }) => show(kid)),
-    keyFault: keyFaultOf(seen, issuer, decoded.header.kid, claims, (rules ?? checked).algorithms),
+    keyFault: keyFaultOf(seen, issuer, decoded.header.kid, claims, (trust?.rules ?? checked).algorithms),
     nameOf,
-    proof: proof && { pasted: proof, expected: await expectedOf(proof, decoded.text, checked, later?.reason) },
+    proof: proof && { pasted: proof, thumbprint: await thumbprintOf(proof), later },
   };
   const checks = describeChecks(described);
   const explained = { isAccepted, checks: withVerdicts(checks, rejected, unverified), suggestion: undefined };
@@ -136,11 +137,11 @@ async function decideOn(
  */
 function readUnverified(
   given: Members,
-  rules: ClaimRules,
+  { checks }: Trust,
   nowSeconds: number,
   { check }: Pick<RoutePolicy, 'check'>,
 ): Rejected | undefined {
-  const claims = readClaims(given, createClaimsChecks(rules), nowSeconds);
+  const claims = readClaims(given, checks, nowSeconds);
   return claims instanceof Rejected ? claims : check(claims);
 }
 

@@ -1,9 +1,8 @@
+import type { GuardCore } from '../guard/core.ts';
 import { whySkipped } from '../keys/jwk-set.ts';
-import { createIssuerLookup, isKeyFor } from '../keys/tenants.ts';
-import { checkFound } from '../lookup/found-issuer.ts';
+import { isKeyFor } from '../keys/tenants.ts';
 import { describeValue } from '../options/describe-value.ts';
-import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers.ts';
-import type { Rejected } from '../rejections.ts';
+import { Rejected } from '../rejections.ts';
 import { responseOf } from '../token/introspection.ts';
 import type { Algorithm, CheckedOptions, FindIssuer, GuardOptions } from '../types.ts';
 import { printable } from '../values/ascii.ts';
@@ -21,8 +20,8 @@ export interface Seen {
   readonly skipped: Map<string, string>;
   /** The last response of `introspect`. */
   introspected?: Members;
-  /** What the function `issuer` has done, in words, and what it returned. */
-  lookup?: { readonly said: string; readonly returned?: unknown };
+  /** Whether the function `issuer` was called, and what it has done, in words. */
+  lookup?: { readonly isCalled: boolean; readonly said: string };
 }
 
 /**
@@ -68,40 +67,23 @@ function observeIntrospection(introspect: CheckedOptions['introspect'], seen: Se
 }
 
 function observeLookup(find: FindIssuer, seen: Seen): FindIssuer {
-  seen.lookup = { said: 'was not called, because iss does not have the form of an issuer' };
+  seen.lookup = { isCalled: false, said: 'was not called, because iss does not have the form of an issuer' };
   return async (iss, limited) => {
-    seen.lookup = { said: 'failed, or took too long' };
+    seen.lookup = { isCalled: true, said: 'failed, or took too long' };
     const returned = await promised(find(iss, limited));
     const value = isJsonObject(returned) ? `an object with ${joined(namesIn(returned))}` : describeValue(returned);
-    seen.lookup = { said: `returned ${value}`, returned };
+    seen.lookup = { isCalled: true, said: `returned ${value}` };
     return returned as Awaited<ReturnType<FindIssuer>>;
   };
 }
 
-/** Returns the claims of a token, and what applies to it: the rules of the issuer that it names, or of the only one. */
-export function selectIssuer(checked: CheckedOptions, seen: Seen, decoded: Members) {
-  const { issuer: entries, said } = readIssuers(checked, seen);
-  const byIssuer = optionsByIssuer({ ...checked, issuer: entries });
-  const listed = [...byIssuer.keys()];
-  const sole = listed.length === 1 ? listed[0] : undefined;
-  const asked = entries.find((each) => typeof each === 'object' && each.introspect);
-  const { introspected } = seen;
-  const claims = introspected ? { iss: asked ? identifierOf(asked) : sole, ...introspected } : decoded;
-  const issuer = createIssuerLookup(new Map(listed.map((each) => [each, each])))(claims.iss);
-  const identifier = issuer ?? sole ?? '';
-  const own = byIssuer.get(identifier);
-  return { claims, issuer, listed, said, rules: own && { ...own, issuer: identifier } };
-}
-
-/** Returns the issuers that are listed, or the one that the function `issuer` returned, and what that has done. */
-function readIssuers(checked: CheckedOptions, { lookup }: Seen) {
-  const said = lookup?.said;
-  if (!isJsonObject(lookup?.returned)) return { issuer: listedIssuers(checked), said };
-  try {
-    return { issuer: listedIssuers(checkFound(checked, lookup.returned)), said };
-  } catch (error) {
-    return { issuer: [], said: `${said}. ${(error as TypeError).message}` };
-  }
+/** Returns the claims of a token, and what its guard verifies tokens with that have this `iss`. */
+export async function findTrust({ trusts }: GuardCore, { introspected, lookup }: Seen, decoded: Members) {
+  const claims = introspected ? { iss: trusts.introspected?.rules.issuer, ...introspected } : decoded;
+  // The function `issuer` is not called for this: what it returned is kept for a while.
+  const found = lookup?.isCalled === false ? undefined : await trusts.of(claims.iss);
+  const trust = found instanceof Rejected ? undefined : found;
+  return { claims, issuer: trust?.rules.issuer, trust: trust ?? trusts.sole };
 }
 
 /** Returns why the key with this `kid`, which the issuer publishes, does not verify a token with these claims. */

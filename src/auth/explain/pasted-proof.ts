@@ -1,8 +1,6 @@
 import * as base64url from 'jose/base64url';
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
-import { rejections } from '../rejections.ts';
-import type { CheckedOptions, GuardRequest, RejectionReason, Scheme } from '../types.ts';
-import { sha256 } from '../values/base64url.ts';
+import type { CheckedOptions, GuardRequest, Scheme } from '../types.ts';
 import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
 import { parseUrl } from '../values/url.ts';
 import { authorization, headerIn, membersOf } from './pasted.ts';
@@ -69,28 +67,9 @@ export function requestWith(
   };
 }
 
-export type ExpectedOfProof = Awaited<ReturnType<typeof expectedOf>>;
-
-/**
- * Returns what a proof is compared with, and if it is too old, what the guard decides as of when it was made.
- * @param later why the request is rejected as of then, if it is
- */
-export async function expectedOf(
-  proof: PastedProof,
-  token: string,
-  { publicUrl }: CheckedOptions,
-  later: RejectionReason | undefined,
-) {
-  const { iat } = proof.claims;
-  const isOld = typeof iat === 'number' && iat * 1000 < Date.now();
-  const then = later === undefined ? 'the request is accepted' : `it is rejected too: ${rejections[later].description}`;
-  return {
-    url: `${nameFor(proof, publicUrl)}${pathAtServer(proof, nameFor(proof, publicUrl))}`,
-    tokenHash: await sha256(token),
-    thumbprint: await calculateJwkThumbprint(Object(proof.header.jwk)).catch(() => undefined),
-    atItsTime: isOld ? then : undefined,
-  };
-}
+/** Returns the thumbprint of the key in a proof, if it has one. */
+export const thumbprintOf = ({ header }: PastedProof): Promise<string | undefined> =>
+  calculateJwkThumbprint(Object(header.jwk)).catch(() => undefined);
 
 /** Returns which of the names of the API a proof is for, or the first. */
 function nameFor({ url }: PastedProof, publicUrl: CheckedOptions['publicUrl']): string | undefined {

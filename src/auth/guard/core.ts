@@ -57,6 +57,7 @@ export function createGuardCore(
 
   return {
     options,
+    trusts,
     readRequirements,
     readScope,
     scopesOf,

@@ -24,7 +24,7 @@ type List = (options: CheckedOptions) => {
  * Returns the options of a guard with an issuer that was looked up.
  * @throws {TypeError} it is not valid
  */
-export function checkFound(options: CheckedOptions, returned: object): CheckedOptions {
+function checkFound(options: CheckedOptions, returned: object): CheckedOptions {
   // A property that is not enumerable hides an inherited one of this name from the check for unknown members.
   const own = 'jwksAllowPrivate' in returned ? Object.create(returned, { jwksAllowPrivate: {} }) : returned;
   return checkOptions({ ...options, issuer: [own as IssuerOptions] });

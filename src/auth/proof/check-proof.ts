@@ -78,11 +78,12 @@ function readProof(text: string | null, accepted: readonly ProofAlgorithm[]) {
 
 async function rejectClaims(claims: Members, expected: ExpectedProof): Promise<Rejected | undefined> {
   const { htm, htu, ath, jti } = claims;
-  const { method, url, token } = expected;
+  const { method, url } = expected;
   if (htm !== method) return rejectFor('proof_method');
   if (!isSameUrl(htu, url)) return new Rejected('proof_url', 1, undefined, { url });
   if (!areTimesGood(claims, expected)) return rejectFor('proof_time');
-  if (token !== undefined && ath !== (await sha256(token))) return rejectFor('proof_token_hash');
+  const hash = expected.token === undefined ? ath : await sha256(expected.token);
+  if (ath !== hash) return new Rejected('proof_token_hash', 1, undefined, { ath: hash });
   if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return rejectFor('proof_id');
   return undefined;
 }

@@ -83,6 +83,12 @@ const rows: readonly Row[] = [
     'the clock of the client is ahead',
   ],
   [
+    'an exp that has passed',
+    { claims: { exp: nowSeconds() - 7200 } },
+    'rejected: dpopProofMaxAgeSeconds is 60…',
+    'exp 2 hours ago and nbf none must fit too',
+  ],
+  [
     'an old request',
     { claims: { iat: nowSeconds() - 200 } },
     'iat 3 minutes ago rejected: dpopProofMaxAgeSeconds is 60',

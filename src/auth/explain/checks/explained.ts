@@ -1,7 +1,7 @@
 import type { Rejected } from '../../rejections.ts';
 import type { CheckedOptions, FetchFault, GuardOptions, RejectionReason, Requirements } from '../../types.ts';
 import { isJsonObject, type Members } from '../../values/json.ts';
-import type { ExpectedOfProof, PastedProof } from '../pasted-proof.ts';
+import type { PastedProof } from '../pasted-proof.ts';
 
 /** Advice to change options, as the token has them. It is judged before it is printed. */
 export interface Proposal {
@@ -67,8 +67,16 @@ export interface Explained {
   readonly keyIds?: readonly string[] | undefined;
   /** Returns the name of an option, in the words of options or of settings. */
   readonly nameOf: (option: keyof CheckedOptions) => string;
-  /** The proof that was pasted with the token, if any, and what it is compared with. */
-  readonly proof?: { readonly pasted: PastedProof; readonly expected: ExpectedOfProof } | undefined;
+  readonly proof?: ExplainedProof | undefined;
+}
+
+/** The proof that was pasted with a token. */
+export interface ExplainedProof {
+  readonly pasted: PastedProof;
+  /** Of the key in it. */
+  readonly thumbprint: string | undefined;
+  /** If it is too old: why it was rejected when it was made, if it was. */
+  readonly later: Rejected | undefined;
 }
 
 /** Returns what the check that rejected the token has expected, in the words of options. */

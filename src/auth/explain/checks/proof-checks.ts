@@ -1,16 +1,16 @@
 import { decodeMember } from '../../keys/jwk.ts';
 import { proofAlgorithmOf, readProofKey } from '../../proof/proof-key.ts';
+import { rejections } from '../../rejections.ts';
 import { isJsonObject, type Members } from '../../values/json.ts';
 import { parseUrl } from '../../values/url.ts';
-import type { ExpectedOfProof, PastedProof } from '../pasted-proof.ts';
-import { type Check, check, type Explained, joined, show, showTime } from './explained.ts';
+import { type Check, check, type Explained, type ExplainedProof, joined, show, showTime } from './explained.ts';
 
 /** Returns the checks of a proof in the order of the guard. */
 export function describeProof(
   { claims: token, options, rejected, nowSeconds, nameOf }: Explained,
-  { header, claims, method, text }: PastedProof,
-  { url, tokenHash, thumbprint, atItsTime }: ExpectedOfProof,
+  { pasted: { header, claims, method, text }, thumbprint, later }: ExplainedProof,
 ): readonly Check[] {
+  const { url = '', ath: tokenHash } = rejected?.expected ?? {};
   const { htm, htu, iat, ath, jti, nonce } = claims;
   const { dpopAlgorithms, dpopProofMaxAgeSeconds: window } = options;
   const { jkt } = isJsonObject(token.cnf) ? token.cnf : {};
@@ -44,7 +44,7 @@ export function describeProof(
     check('htu', show(htu), `the URL of the request is ${url}`, {
       proof_url: urlAdvice(show(htu), url, nameOf('publicUrl')),
     }),
-    check('iat', showTime(iat, nowSeconds), maxAge, { proof_time: timeAdvice(claims, nowSeconds, atItsTime) }),
+    check('iat', showTime(iat, nowSeconds), maxAge, { proof_time: timeAdvice(claims, nowSeconds, window, later) }),
     check('ath', show(ath), `the hash of the token is ${tokenHash}`, {
       proof_token_hash:
         ath === undefined
@@ -86,13 +86,19 @@ function urlAdvice(htu: string, expected: string, publicUrl: string): string {
   return `the client must make a proof for the URL of the request. If a proxy or a mount changes the path, end ${publicUrl} with what it removes`;
 }
 
-function timeAdvice({ iat, exp, nbf }: Members, nowSeconds: number, atItsTime: string | undefined): string {
+function timeAdvice(
+  { iat, exp, nbf }: Members,
+  nowSeconds: number,
+  window: number,
+  later: ExplainedProof['later'],
+): string {
   if (typeof iat !== 'number') return 'iat must be a number of seconds since 1970';
   if (iat > nowSeconds * 100) return 'iat must be in seconds: these are milliseconds';
-  if (atItsTime !== undefined)
-    return `the clock of the client is behind, or the request is old. As of then, ${atItsTime}`;
+  if (Math.abs(iat - nowSeconds) <= window)
+    return `exp ${showTime(exp, nowSeconds)} and nbf ${showTime(nbf, nowSeconds)} must fit too`;
   if (iat > nowSeconds) return 'the clock of the client is ahead';
-  return `exp ${showTime(exp, nowSeconds)} and nbf ${showTime(nbf, nowSeconds)} must fit too`;
+  const then = later ? `it is rejected too: ${rejections[later.reason].description}` : 'the request is accepted';
+  return `the clock of the client is behind, or the request is old. As of then, ${then}`;
 }
 
 /** Returns why a signature does not match. For ECDSA, JWS has the form of fixed length (RFC 7518 §3.4). */

@@ -32,7 +32,7 @@ export function describeBinding(explained: Explained): readonly Check[] {
     // A token that is not a JWT is sent as Bearer, because only the response of introspect says that it is bound.
     ...(!proof && { proof_missing: prove, token_key_bound: prove }),
   });
-  return [binding, ...(proof ? describeProof(explained, proof.pasted, proof.expected) : [])];
+  return [binding, ...(proof ? describeProof(explained, proof) : [])];
 }
 
 /** Returns the checks of what the application requires besides a valid token, in the order of the guard. */
