@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { withJavaScript, withNewLines } from './javascript.ts';
 
 export const repository = 'https://github.com/protected-api/protected-api';
 export const slogan = 'Check OAuth 2.0 access tokens in any JavaScript server';
@@ -86,7 +87,7 @@ export const withNote = (page: string, isOnNpm = isReleased()): string =>
  * issuer beside its options. In the repository and in the package, each is a block.
  */
 export const withTabs = (page: string): string =>
-  withNote(page)
+  withNewLines(withJavaScript(withNote(page)))
     .replaceAll(/^```sh\nnpm install (\S*protected-api.*)\n((?:npm pkg .*\n)?)```$/gm, (_, names, rest) => {
       const commands = [`npm install ${names}`, `pnpm add ${names}`, `yarn add ${names}`, `bun add ${names}`];
       return tabs(commands.map((command) => `\`\`\`sh [${command.split(' ')[0]}]\n${command}\n${rest}\`\`\``));

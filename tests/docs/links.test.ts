@@ -55,6 +55,19 @@ test('tabs hold no other tabs', () => {
   }
 });
 
+test.each(['express', 'hono', 'fastify', 'elysia', 'fetch', 'nextjs'])(
+  'start/%s has its file in JavaScript too',
+  (name) => {
+    const page = withTabs(readPage(`start/${name}`));
+    const tab = (language: string) =>
+      new RegExp(`^\`\`\`${language} \\[[^\\]]*\\.${language}\\]\\n(.*?)^\`\`\``, 'ms').exec(page)?.[1] ?? '';
+    const erased = new Bun.Transpiler({ loader: 'ts', trimUnusedImports: true }).transformSync(tab('ts'));
+    expect(new Bun.Transpiler({ loader: 'js' }).transformSync(tab('js'))).toBe(erased);
+    expect(erased).not.toBe('');
+    if (name !== 'nextjs') expect(page).toMatch(/^```sh \[JavaScript\]\n.*^node (?:app|server)\.js$/ms);
+  },
+);
+
 test('the list of pages begins with the quick reference, and has each page once, with a description', () => {
   const [introduction = '', ...lists] = llmsText('').split(/^## /m);
   expect(introduction).toContain('](quick-reference.md)');

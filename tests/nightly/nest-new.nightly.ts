@@ -15,7 +15,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
  * them.
  */
 
-const [, section = ''] = (await readText('docs/start/nestjs.md')).split('## In an application that `nest new` made\n');
+const page = await readText('docs/start/nestjs.md');
+const [section = ''] = page.split('## In an application that `nest new` made\n')[1]?.split('\n## ') ?? [];
 const blocks = Array.from(section.matchAll(/^```ts nightly\n(.*?)^```$/gms), ([, text = '']) => text);
 const files = Array.from(section.matchAll(/`((?:src|test)\/[\w./-]+\.ts)`/g), ([, file = '']) => file);
 const [, jestLine = ''] = /^```json\n(.*)$/m.exec(await readText('docs/guides/testing.md')) ?? [];
