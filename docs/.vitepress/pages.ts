@@ -52,7 +52,7 @@ export const furtherItems: Readonly<Record<string, readonly { readonly text: str
 
 const shortTitles: Readonly<Record<string, string>> = {
   index: 'Overview',
-  troubleshooting: 'Why is my token rejected?',
+  troubleshooting: 'Troubleshooting',
 };
 export const shortTitleOf = (page: string) => shortTitles[page] ?? titleOf(page);
 

@@ -57,7 +57,7 @@ describe('the pictures', () => {
       /(?<![\w-])[\w-]{43}(?![\w-])/g,
       'dVzF2m8K8kJ62k7fy4zuhHGhnItAdlWDytQOvPq5gZA',
     );
-    const drawn = drawTerminal(commandOf(await readText('docs/troubleshooting.md')) + printed);
+    const drawn = drawTerminal(commandOf(await readText('docs/explain.md')) + printed);
     if (isWriting) await Bun.write(picture('explain.svg'), drawn);
     expect(await picture('explain.svg').text()).toBe(drawn);
   });

@@ -435,7 +435,7 @@ describe('the TypeScript blocks of the documentation', () => {
     const fences = text.matchAll(/^ *```((?:[mc]?[jt]sx?|javascript|typescript)\b.*)$/gm);
     const marks = new Set(Array.from(fences, ([, mark]) => mark));
     // JavaScript is not compiled: tests run the Worker and those of Jest and Vitest, and the comparison is generated.
-    expect([...marks].toSorted()).toEqual(['js', 'js [Jest]', 'js [Vitest]', 'ts', 'ts fragment', 'ts nightly']);
+    expect([...marks].toSorted()).toEqual(['js', 'ts', 'ts fragment', 'ts nightly']);
   });
 
   test('are whole files where a guide begins, so that a reader can paste them', () => {

@@ -11,6 +11,10 @@ test('docs/troubleshooting.md says what to do for each reason, under the descrip
   const entries = (await readText('docs/troubleshooting.md')).matchAll(/^### (\w+)\n\n> (.*)\n\n\S/gm);
   const described = Object.entries(rejections).map(([reason, { description }]) => [reason, description]);
   expect([...entries].map(([, reason, description]) => [reason, description]).toSorted()).toEqual(described.toSorted());
+  const index = (await readText('docs/troubleshooting.md')).matchAll(/^\| (\S.*?) +\| \[`(\w+)`\]\(#\2\) +\|$/gm);
+  const byText = Array.from(index, ([, description, reason]) => [reason, description]);
+  const folded = (row: readonly unknown[]) => String(row[1]).toLowerCase();
+  expect(byText).toEqual(described.toSorted((a, b) => (folded(a) < folded(b) ? -1 : 1)));
 });
 
 test('docs/operations.md says what to do for each alert, below a heading to which its runbook_url leads', async () => {

@@ -25,7 +25,8 @@ for (const [name, command] of commands)
 describe('Jest, as docs/guides/testing.md has it', async () => {
   const [, section = ''] = (await readText('docs/guides/testing.md')).split('## Jest and Vitest\n');
   const [, command = ''] = /^```sh \[Jest\]\n.*\n(.*)\n/m.exec(section) ?? [];
-  const [, block = ''] = /^```js \[Jest\]\n(.*?)^```$/ms.exec(section) ?? [];
+  const [, vitest = ''] = /^```js\n(.*?)^```$/ms.exec(section) ?? [];
+  const block = vitest.replace("'vitest'", "'@jest/globals'");
   const [babelConfig = '', jestConfig = ''] = section.match(/^module\.exports = .*?;$/gms) ?? [];
   const folder = installedPackage('jest@30.5.2 express @babel/plugin-transform-modules-commonjs@7.29.14');
   const lines = `
@@ -61,7 +62,7 @@ if (isNight)
     const runtimePath = () => `${dirname(nodePath(newestNode))}:${process.env.PATH}`;
     const [, babelOfPage = ''] = /^\/\/ babel\.config\.js\n(.*?;)$/ms.exec(guide) ?? [];
     const patterns: unknown = new Function(`return ${ignored}`)();
-    const [, block = ''] = /^```js \[Vitest\]\n(.*?)^```$/ms.exec(guide) ?? [];
+    const [, block = ''] = /^```js\n(.*?)^```$/ms.exec(guide) ?? [];
     const [replacing = ''] = /^vi\.mock\(.*?guard\.js'\);$/ms.exec(guide) ?? [];
     const spec = (load: string) => `${load}
       test('a token is accepted', async () => {
