@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
-import { createSigner } from '../../src/auth/testing/signer.ts';
+import { createSigner } from '../../src/auth/testing/create-signer.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { serve } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';

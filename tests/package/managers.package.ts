@@ -4,7 +4,7 @@ import { withTabs } from '../../docs/.vitepress/pages.ts';
 import { runToEnd } from '../support/child-process.ts';
 import { packed, pin } from '../support/installed-package.ts';
 import { commandPath, isNight, newestNode, nodePath, nodeVersions } from '../support/node-versions.ts';
-import { readText } from '../support/repository.ts';
+import { readText, root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** The package of each command that a tab of docs/start/elysia.md names. npm and bun are there. */
@@ -18,7 +18,7 @@ const special: Readonly<Record<string, readonly [file: string, text: string]>> =
   'yarn 4, node-modules': ['.yarnrc.yml', 'nodeLinker: node-modules\n'],
   'yarn 4, pnpm': ['.yarnrc.yml', 'nodeLinker: pnpm\n'],
   'yarn 4, pnp': ['.yarnrc.yml', 'nodeLinker: pnp\n'],
-  'pnpm, without peers': ['pnpm-workspace.yaml', 'autoInstallPeers: false\n'],
+  'pnpm, without peers': ['pnpm-workspace.yaml', 'autoInstallPeers: false\nhoist: false\n'],
 };
 
 const server = `
@@ -70,6 +70,7 @@ test.each(setups)('the tab of docs/start/elysia.md installs with %s what its ser
   expect(installed, setup).toMatchObject({ status: 0 });
   const start = setup.endsWith('pnp') ? [path, 'node'] : ['node'];
   expect(await inFolder([...start, 'app.js'])).toMatchObject({ stdout: '401\n' });
+  if (setup === 'pnpm, without peers') expect(await compile(folder)).toEqual([]);
   for (const [version, load] of setup.endsWith('pnp') ? loading : []) {
     await Bun.write(
       join(folder, 'common.cjs'),
@@ -79,3 +80,35 @@ test.each(setups)('the tab of docs/start/elysia.md installs with %s what its ser
     expect(loaded, `${load} on Node.js ${version}`).toMatchObject({ stdout: 'function\n' });
   }
 });
+
+test.skipIf(!isNight)(
+  'npm stops beside a prerelease of a framework, unless it is called as the page says',
+  async () => {
+    const [, flag = ''] = /`ERESOLVE`: add `([^`]+)`/.exec(await readText('docs/start/install.md')) ?? [];
+    const folder = temporaryFolder();
+    const install = `npm install --package-lock-only --no-audit --no-fund fastify@6.0.0-alpha.4 ${await packed()}`;
+    const installed = (line: string) => runToEnd(['bash', '-c', `cd ${folder} && ${line}`]);
+    expect(await installed(install)).toMatchObject({ status: 1, stderr: expect.stringContaining('ERESOLVE') });
+    expect(await installed(`${install} ${flag}`)).toMatchObject({ status: 0 });
+  },
+);
+
+/** Compiles programs that find only what is installed for them: neither @types/node nor what other packages need. */
+async function compile(folder: string) {
+  const doors = ['', '/elysia', '/explain', '/mcp', '/node', '/redis', '/testing'].map(
+    (door) => `protected-api${door}`,
+  );
+  const lines = doors.map((door, index) => `import * as door${index} from '${door}';\nvoid door${index};`);
+  const mistake = "import { createGuard } from 'protected-api';\n// @ts-expect-error\ncreateGuard({ issuer: 7 });";
+  await Bun.write(join(folder, 'doors.ts'), [...lines, mistake].join('\n'));
+  const found: string[] = [];
+  for (const path of ['typescript/bin/tsc', ...(isNight ? ['typescript-5/bin/tsc'] : [])])
+    for (const module of ['--module preserve --moduleResolution bundler', '--module nodenext']) {
+      const flags = `--noEmit --strict --exactOptionalPropertyTypes --typeRoots none --target es2022 --lib es2022,dom ${module}`;
+      const command = ['node', join(root, 'node_modules', path), ...flags.split(' '), 'doors.ts'];
+      const { stdout } = await runToEnd(['bash', '-c', 'cd "$1" && shift && exec "$@"', 'bash', folder, ...command]);
+      // The declarations of other packages may need what is missing.
+      found.push(...(stdout.match(/^(?:doors\.ts|.*\/protected-api\/).*error TS.*$/gm) ?? []));
+    }
+  return found;
+}

@@ -201,7 +201,7 @@ describe('the package, installed from its tarball', () => {
     ],
     [
       'a browser',
-      ['', '/hono', '/mcp', '/explain'],
+      ['', '/hono', '/mcp', '/explain', '/testing'],
       '--typeRoots none --lib es2023,dom,dom.iterable',
       'bundler',
       'esnext',
@@ -231,6 +231,25 @@ describe('the package, installed from its tarball', () => {
       .quiet();
     const errors = stdout.toString().match(/^(?!node_modules\/(?!protected-api\/)).*error TS.*$/gm);
     expect(errors ?? []).toEqual([]);
+  });
+
+  test('compiles under Deno, whose own check is strict', async () => {
+    // The types of these frameworks take half a minute.
+    const checked = doors.filter(({ name }) => isNight || !/elysia|fastify|nestjs/.test(name));
+    const lines = checked.map(({ name }, index) => `import * as door${index} from '${name}';\nvoid door${index};`);
+    const mistake = `import { createGuard } from '${manifest.name}';\n// @ts-expect-error\ncreateGuard({ issuer: 7 });`;
+    await Bun.write(inFolder('deno/consumer.ts'), [...lines, mistake].join('\n'));
+    const compilerOptions = { exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false };
+    await Bun.write(inFolder('deno/deno.json'), JSON.stringify({ nodeModulesDir: 'manual', compilerOptions }));
+    const { stderr } = await $`deno check --all consumer.ts`
+      .cwd(inFolder('deno'))
+      .env({ ...process.env, NO_COLOR: '1' })
+      .nothrow()
+      .quiet();
+    const errors = stderr.toString().split('\n\n');
+    expect(errors.join()).toContain('Check ');
+    // Its own types of Node.js do not compile by themselves.
+    expect(errors.filter((error) => /at file:.*(?:consumer\.ts|\/protected-api\/)/.test(error))).toEqual([]);
   });
 
   test('compiles with the tsconfig.json of `bun create elysia` and `nest new`, whose moduleResolution is node', async () => {

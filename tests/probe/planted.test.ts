@@ -15,7 +15,7 @@ import { protectMcp } from '../../src/auth/mcp.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import type { ProbeOptions, Profile } from '../../src/probe/index.ts';
 import { type KeyServer, startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
-import type { Needs } from '../../src/probe/row/row.ts';
+import type { Needs } from '../../src/probe/row/description.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
 import { rows } from '../../src/probe/run/rows.ts';
 

@@ -1,7 +1,7 @@
 import { defaultProofAlgorithms } from '../proof/proof-key.ts';
+import { createSigner } from './create-signer.ts';
 import type { DevelopmentIssuerOptions, IssuerSecrets } from './issuer-options.ts';
 import { completeClients, isAllowedHost, readIssuerOptions } from './issuer-options.ts';
-import { createSigner } from './signer.ts';
 import { renderTokenCommands } from './token-commands.ts';
 import { type Client, createTokenEndpoint, json } from './token-endpoint.ts';
 

@@ -7,7 +7,8 @@ import type { Certificate } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import { ifPossible } from '../values/faults.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
-import { createKey, createSigner, lifetimeSeconds, nowSeconds } from './signer.ts';
+import { createKey, createSigner } from './create-signer.ts';
+import { lifetimeSeconds, nowSeconds } from './signer.ts';
 
 /** The options of a token. */
 export interface TokenOptions {

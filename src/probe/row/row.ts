@@ -2,15 +2,9 @@ import type { Base, Change, Forgery } from '../forge/forge.ts';
 import type { Received } from '../http/sender.ts';
 import type { KeyServer } from '../issuer/served-issuer.ts';
 import type { Members } from '../values/json.ts';
+import type { Level, Profile, RowDescription } from './description.ts';
 
 // Here is what a row is. Which rows there are is in tokens/ and requests/; when a row is tried is decided in run/.
-
-/** `must` is what a standard demands, `should` what it or good practice recommends. */
-export type Level = 'must' | 'should';
-/** What a row needs: only the URL, a good token of any issuer, or an issuer whose key signs what the row wants. */
-export type Needs = 'nothing' | 'token' | 'issuer';
-/** Where standards differ: which of them decides what is a `must`. */
-export type Profile = 'rfc6750' | 'rfc9068' | 'mcp' | 'fapi2';
 
 /** One request. By default, it has no credentials. `TOKEN` in its headers, query and body stands for a good token. */
 export interface Attempt {
@@ -92,26 +86,6 @@ export interface Trial {
   sendOnce(attempt: Attempt): Promise<Answer>;
   /** Reads another URL of the same host without credentials. */
   read(url: string): Promise<Answer>;
-}
-
-/** What a row says of itself, and a report of it. */
-export interface RowDescription {
-  /** Stable: for lists of known deviations. */
-  readonly id: string;
-  /** The standard and section that demand it. */
-  readonly rule: string;
-  /** Whether the standard says must or should. */
-  readonly level: Level;
-  /** What the probe must have to send it. */
-  readonly needs: Needs;
-  /** What is sent. */
-  readonly sent: string;
-  /** What the standard demands. */
-  readonly expected: string;
-  /** What to set, in a library, a framework or a proxy. */
-  readonly remedy: string;
-  /** What to write instead, where the validation is one's own. */
-  readonly ownCode?: string | undefined;
 }
 
 export interface Row<Id extends string = string> extends RowDescription {

@@ -1,5 +1,6 @@
 import { careful } from '../http/brake.ts';
-import type { Needs, Row } from '../row/row.ts';
+import type { Needs } from '../row/description.ts';
+import type { Row } from '../row/row.ts';
 import { harmOf } from './harm.ts';
 import type { Depth, ProbeOptions } from './options.ts';
 import { rows as allRows, ownRows } from './rows.ts';

@@ -1,4 +1,4 @@
-import type { Needs } from '../row/row.ts';
+import type { Needs } from '../row/description.ts';
 import { groupBy } from '../values/group-by.ts';
 import type { ProbedRow, ProbeReport } from './result.ts';
 

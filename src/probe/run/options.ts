@@ -1,6 +1,6 @@
 import type { TestIssuer } from 'protected-api/testing';
 import type { Handler } from '../http/sender.ts';
-import type { Profile } from '../row/row.ts';
+import type { Profile } from '../row/description.ts';
 import { printable } from '../values/text.ts';
 import type { ProbedRow } from './result.ts';
 

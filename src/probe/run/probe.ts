@@ -3,7 +3,8 @@ import { withCauses } from '../advice/causes.ts';
 import type { Sent } from '../http/network.ts';
 import { type Clock, createSender, type Received } from '../http/sender.ts';
 import type { KeyServer } from '../issuer/served-issuer.ts';
-import type { Needs, Row } from '../row/row.ts';
+import type { Needs } from '../row/description.ts';
+import type { Row } from '../row/row.ts';
 import { printable } from '../values/text.ts';
 import { announced, chosenRows, depthOf, idsOf, limits } from './choice.ts';
 import { withKnown } from './known.ts';
@@ -23,19 +24,9 @@ import { createTrial } from './trial.ts';
 const profiles: readonly unknown[] = ['rfc6750', 'rfc9068', 'mcp', 'fapi2', undefined];
 
 /**
- * Tries a resource server from outside: with tokens that must be rejected, and some that must not, row by row. It needs
- * nothing of the server but a URL. A report without failures is no proof that every route is guarded: name all of them.
- * @example
- * const issuer = await createTestIssuer();
- * const app = createApplication(issuer.options);
- * const targets = [{ url: 'https://api.invalid/messages', scope: 'read:messages' }];
- * const report = await probe({ issuer, fetch: (request) => app.fetch(request), targets });
- * expect(report.failed).toEqual([]);
- * @throws {TypeError} an option is missing, or names a row or a profile that does not exist
+ * Returns the report of `probe`. `server` is where the keys of the test issuer are published, and tests have a clock of
+ * their own.
  */
-export const probe = (options: ProbeOptions): Promise<ProbeReport> => runProbe(options);
-
-/** As above; `server` is where the keys of the test issuer are published, and tests have a clock of their own. */
 export async function runProbe(options: ProbeOptions, server?: KeyServer, clock?: Clock): Promise<ProbeReport> {
   const { known = {}, only, skip = [], profile, headers, signal } = options;
   // Requests without a token would have one, and an API would be accused of serving them.

@@ -1,4 +1,4 @@
-import type { RowDescription } from '../row/row.ts';
+import type { RowDescription } from '../row/description.ts';
 
 // Here is what a run returns.
 

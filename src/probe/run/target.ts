@@ -1,7 +1,8 @@
 import { settingOf, stackOf } from '../advice/advice.ts';
 import { type Forgery, strangersKey } from '../forge/forge.ts';
 import type { Sender } from '../http/sender.ts';
-import type { Answer, Level, Row } from '../row/row.ts';
+import type { Level } from '../row/description.ts';
+import type { Answer, Row } from '../row/row.ts';
 import { controlInterval } from './choice.ts';
 import { endOfServer, isLetIn, notRecovered } from './harm.ts';
 import type { Target } from './options.ts';
