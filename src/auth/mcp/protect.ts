@@ -81,7 +81,8 @@ function watch(
     },
   });
   // However it ends, also by an error: otherwise the timer would keep it until then.
-  stream.pipeTo(writable).then(cancelEnd, cancelEnd);
+  const ended = () => cancelEnd?.();
+  stream.pipeTo(writable).then(ended, ended);
   return readable;
 }
 

@@ -63,8 +63,9 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
   const keys = [{ ...signer.jwk, kid: signer.kid, use: 'sig', alg: 'RS256' }];
   const describe = () => ({
     issuer,
-    // The clients of the MCP SDK require one to be named, whatever grant they use.
+    // The clients of MCP SDKs require these, whatever grant they use: the second one those of the Go SDK.
     authorization_endpoint: base + endpoints.authorization,
+    code_challenge_methods_supported: ['S256'],
     token_endpoint: url,
     jwks_uri: base + endpoints.keySet,
     scopes_supported: [...new Set(clients().flatMap(({ scope }) => scope.split(' ').filter(Boolean)))],

@@ -134,3 +134,26 @@ test.each<[how: string, end: (controller: ReadableStreamDefaultController, body:
   expect(cancelled.mock.calls.length).toBe(before + 1);
   cancelled.mockRestore();
 });
+
+test.each<[how: string, end: (controller: ReadableStreamDefaultController, body: ReadableStream) => unknown]>([
+  ['fails', (controller) => controller.error(new Error('A fault of the handler'))],
+  ['is cancelled', (_, body) => body.cancel()],
+])('the answer of a tool that %s is no unhandled rejection, which would end the process', async (_, end) => {
+  let controller: ReadableStreamDefaultController | undefined;
+  const stream = new ReadableStream({
+    start(given) {
+      controller = given;
+    },
+  });
+  const response = new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
+  const init = { method: 'POST', headers: bearer(await issuer.token()), body: JSON.stringify(call('a')) };
+  const { body } = await protectMcp(guardFor(), {}, () => response)(new Request(resource, init));
+  const unhandled: unknown[] = [];
+  const listener = (error: unknown) => void unhandled.push(error);
+  process.on('unhandledRejection', listener);
+  if (controller && body) end(controller, body);
+  await new Promise((done) => setImmediate(done));
+  await new Promise((done) => setImmediate(done));
+  process.off('unhandledRejection', listener);
+  expect(unhandled).toEqual([]);
+});

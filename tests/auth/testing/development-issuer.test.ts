@@ -197,6 +197,7 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
       expect(await read('/.well-known/oauth-authorization-server')).toEqual({
         issuer: named.options.issuer,
         authorization_endpoint: `${base}/oauth/authorize`,
+        code_challenge_methods_supported: ['S256'],
         token_endpoint: `${base}/oauth/token`,
         jwks_uri: `${base}/.well-known/jwks.json`,
         scopes_supported: ['read:messages', 'export', 'write:messages'],
