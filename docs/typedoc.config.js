@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Converter, ReflectionKind } from 'typedoc';
 import { MarkdownPageEvent } from 'typedoc-plugin-markdown';
 import manifest from '../src/auth/package.json' with { type: 'json' };
@@ -13,6 +15,32 @@ const withoutNumbers = (text) =>
     text.match(new RegExp(`^#+ ${name}(?:\\(\\))?$`, 'gim'))?.length === 1 ? `(#${name})` : link,
   );
 
+const settings = readFileSync(join(import.meta.dirname, 'settings.md'), 'utf8');
+/** The anchor on the page of settings, by the name of the option. */
+const anchors = new Map(
+  Array.from(settings.matchAll(/^### ([a-z]\w+)(?: · (\w+))?$/gm), ([, name, setting]) => [
+    name,
+    [name, setting].filter(Boolean).join('--').toLowerCase(),
+  ]),
+);
+
+/** The page of settings describes each option: types of options lead to it, and say only once what all of them have. */
+function withoutOptions(section) {
+  const [, name] = /^### (\w*Options|LookedUpIssuer)$/m.exec(section) ?? [];
+  if (name === undefined) return section;
+  const inherited = [];
+  const row = /^(\| .*?`(\w+)\??` \| .*? \| )(.*?) \|(?: - \|)?\n/gm;
+  const rest = section.replaceAll(row, (whole, start, option, words) => {
+    if (!anchors.has(option) || !settings.includes(words.slice(0, 30))) return whole;
+    const link = `../settings.md#${anchors.get(option)}`;
+    if (name === 'GuardOptions') return `${start}[Settings](${link}) |\n`;
+    inherited.push(`[\`${option}\`](${link})`);
+    return '';
+  });
+  const listed = `#### Properties\n\nAlso has these options: ${inherited.join(', ')}`;
+  return inherited.length > 0 ? rest.replace(/^#### Properties$/m, listed) : rest;
+}
+
 /** Names each page after the import, not the file, and each destructured parameter after its type. */
 function nameDoors({ converter, renderer }) {
   converter.on(Converter.EVENT_END, ({ project }) => {
@@ -26,7 +54,10 @@ function nameDoors({ converter, renderer }) {
   });
   renderer.on(MarkdownPageEvent.END, (page) => {
     if (files.includes(page.model.name)) page.contents = page.contents?.replace(/^# /, `# ${manifest.name}/`);
-    page.contents = withoutNumbers(page.contents ?? '');
+    page.contents = withoutNumbers(page.contents ?? '')
+      .split(/^(?=### )/m)
+      .map(withoutOptions)
+      .join('');
   });
 }
 

@@ -97,7 +97,7 @@ test('until the changelog has the date of a release, one page says that it is no
   const saying = (pattern: RegExp) => texts.filter(([, text]) => pattern.test(text)).map(([name]) => name);
   expect(saying(/not on npm yet/)).toEqual(isDated ? [] : ['docs/start/install.md']);
   expect(saying(/not released yet/)).toEqual(isDated ? [] : ['deploy/README.md']);
-  expect(saying(/no contact without one yet/)).toEqual(isDated ? [] : ['SECURITY.md']);
+  expect(saying(/no contact without an account yet/)).toEqual(isDated ? [] : ['SECURITY.md']);
   expect(saying(/^npm install (?!protected-api\b)\S*protected-api/m)).toEqual([]);
 });
 

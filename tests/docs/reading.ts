@@ -21,15 +21,15 @@ export const roles: Readonly<Record<string, { readonly minutes: number; readonly
   },
   'operator at night': { minutes: 10, pages: pagesOf('operations') },
   reviewer: {
-    minutes: 80,
-    pages: ['README.md', 'SECURITY.md', ...pagesOf('security standards comparison guides/dpop')],
+    minutes: 25,
+    pages: ['SECURITY.md', ...pagesOf('security standards comparison')],
   },
   'author of an MCP server': {
     minutes: 20,
     pages: pagesOf('mcp/index mcp/tools mcp/connect'),
   },
   caller: { minutes: 8, pages: pagesOf('guides/callers') },
-  contributor: { minutes: 33, pages: ['README.md', 'CONTRIBUTING.md', 'MAINTAINING.md'] },
+  contributor: { minutes: 12, pages: ['CONTRIBUTING.md'] },
 };
 
 function pagesOf(names: string): readonly string[] {
