@@ -48,8 +48,18 @@ describe('the page /explain', () => {
 
   test.each<[name: string, overrides: TokenOverrides, scope: string, end: RegExp]>([
     ['an accepted token', {}, 'read:messages', /^200: Token is accepted$/],
-    ['an expired token', { claims: { exp: 1 } }, '', /^401 invalid_token: the client must request a new token$/],
-    ['a wrong audience', { claims: { aud: 'b' } }, '', /^401 invalid_token: the client must request a token for http/],
+    [
+      'an expired token',
+      { claims: { exp: 1 } },
+      '',
+      /^401 invalid_token: the token expired 20,\d+ days ago: the client must request a new token$/,
+    ],
+    [
+      'a wrong audience',
+      { claims: { aud: 'b' } },
+      '',
+      /^401 invalid_token: the token is for b: the client must request a token for http/,
+    ],
     [
       'a missing scope',
       { claims: { scope: 'other' } },
@@ -108,7 +118,7 @@ describe('the page /explain', () => {
         '401 invalid_token: the token was probably cut: its signature has 333 characters',
       ],
       [mintToken(page.issuer.url).slice(0, 99), '401 invalid_token: the token was cut: it has 2 of 3 parts'],
-      [mintToken(page.issuer.url, { claims: { exp: 1 } }), '401 invalid_token: the client must request a new token'],
+      [mintToken(page.issuer.url, { claims: { exp: 1 } }), '401 invalid_token: the token expired '],
       [mintToken(page.issuer.url, { claims: { nonce: 'n' } }), 'It looks like an ID token, because it has nonce'],
     ] as const) {
       await page.field('Access token').fill(token);
@@ -211,7 +221,7 @@ describe('the page /explain', () => {
   });
 
   test.each([
-    ['an opaque token', 'c2VjcmV0LXRva2Vu', 'the client must request a token for your API'],
+    ['an opaque token', 'c2VjcmV0LXRva2Vu', 'the token is no JWT: the client must request a token for your API'],
     ['garbage of 1 MB', '{"eyJ.'.repeat(170_000), 'the JSON has no access_token'],
     ['markup', '<img src=x onerror=alert(1)>\u202e.eyJ.x', 'paste one token and no other text'],
   ])('says what %s is, and requests nothing', async (_name, text, said) => {

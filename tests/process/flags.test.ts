@@ -41,7 +41,7 @@ test('--explain reads a token from standard input, exits with 0 if it would get 
   for (const [claims, status, last] of [
     [{}, 0, '200: Token is accepted'],
     [{ scope: '' }, 1, 'Routes that require only a token return 200'],
-    [{ exp: 1 }, 1, '401 token_expired: the client must request a new token'],
+    [{ exp: 1 }, 1, 'days ago: the client must request a new token'],
   ] as const) {
     const token = mintToken(issuer.url, { claims });
     const script = ['/bin/sh', '-c', 'echo "$INPUT" | exec "$@" --explain', 'sh', ...command];

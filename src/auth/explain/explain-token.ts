@@ -101,8 +101,10 @@ export async function explainToken(
   const outcome = change
     ? await describeOutcome(change, { given: given as GuardOptions, explained: described, scheme })
     : '';
-  const advised = hopeless ?? (adviceFor(checks, reason) || rejections[reason].description);
-  const advice = advised + outcome + (doubt && `. ${doubt}`) + namePage(reason, claims.iss);
+  const isOtherKind = doubt !== '' && reason === 'audience_mismatch';
+  const advised = hopeless ?? (isOtherKind ? doubt : adviceFor(checks, reason) || rejections[reason].description);
+  const doubted = doubt === '' || isOtherKind ? '' : `. ${doubt}`;
+  const advice = advised + outcome + doubted + namePage(reason, claims.iss);
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : adviseUnverified(checks, unverified);
   const error = errorIn(result.body) ?? rejections[reason].error;
   return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere + decoded.aside });

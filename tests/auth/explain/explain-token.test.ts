@@ -45,7 +45,7 @@ test.each<[name: string, text: string, status: number, advice: string]>([
   ['a header in two lines', `Authorization\nBearer ${tokenOf()}`, 200, elsewhere],
   ['JSON with another name', JSON.stringify({ accessToken: tokenOf() }), 200, elsewhere],
   ['typographic quotes', `“${tokenOf()}”`, 200, elsewhere],
-  ['two schemes', `Bearer Bearer ${tokenOf()}`, 400, noToken],
+  ['two schemes', `Bearer Bearer ${tokenOf()}`, 400, 'the client sent the word Bearer twice: remove one'],
   ['a header with more', `Authorization: Bearer ${tokenOf()} and more`, 400, noToken],
   ...['basic', 'Token', 'Digest'].map((scheme): [string, string, number, string] => [
     scheme,
@@ -136,7 +136,9 @@ test('explainToken() explains an opaque token without iss by the own options of 
     return text?.replace(/ +/g, ' ');
   };
   expect(await explain('other')).toContain('audience other rejected: audience is own\n');
-  expect(await explain('other')).toContain('401 invalid_token: the client must request a token for own (');
+  expect(await explain('other')).toContain(
+    '401 invalid_token: the token is for other: the client must request a token for own (',
+  );
   expect(await explain('own')).toContain('scope roles ["a"] rejected: b is required, scopeClaim is roles\n');
 });
 
@@ -234,11 +236,7 @@ test.each<[name: string, overrides: TokenOverrides, end: string]>([
   ['a name as its issuer', { claims: { iss: 'stytch.com/project' } }, withKeys],
   ['the type of an ID token', { header: { typ: 'id+jwt' } }, `not another kind of JWT such as an ID token. ${another}`],
   ['a type that is no text', { header: { typ: { toString: null } as never } }, another],
-  [
-    'the use of an ID token',
-    { claims: { token_use: 'id' } },
-    `not another kind of token such as an ID token. ${another}`,
-  ],
+  ['the use of an ID token', { claims: { token_use: 'id' } }, `not another kind such as an ID token. ${another}`],
   ['the type of a refresh token', { claims: { typ: 'Refresh' } }, another],
   [
     'the event of a logout token',
@@ -266,7 +264,7 @@ test.each<[name: string, text: string, status: number, advice: string]>([
     'an opaque token',
     opaque,
     401,
-    'the client must request a token for your API (the parameter resource of RFC 8707, ',
+    'the token is no JWT: the client must request a token for your API (the parameter resource of RFC 8707, ',
   ],
   ['nothing', '', 400, 'nothing was pasted. '],
   ['empty JSON', '{}', 401, 'the JSON has no access_token'],

@@ -39,33 +39,48 @@ const describeIntrospection = ({ claims, nameOf }: Explained) =>
 
 /** Returns the checks of claims that the guard has, in its order. */
 function describeClaims(explained: Explained): readonly Check[] {
-  const { claims, options, nowSeconds, nameOf } = explained;
+  const { claims, options, nowSeconds } = explained;
   const expected = expectedBy(explained);
   const required = Object.keys(options.requiredClaims).map((name) => `${name}=${show(claimReader(name)(claims))}`);
   const time = (value: unknown) => (value === undefined ? 'none' : showTime(value, nowSeconds));
   const start = claims.nbf === undefined ? undefined : time(claims.nbf);
   const expired = new Date(typeof claims.exp === 'number' ? claims.exp * 1000 : Number.NaN).toJSON();
+  const since = time(claims.exp);
   const renew = 'the client must request a new token';
   const described: Partial<Record<RejectionReason, Check>> = {
     issuer_mismatch: describeIssuer(explained),
     audience_mismatch: describeAudience(explained),
     required_claim_mismatch: check('claims', joined(required) || undefined, expected, {
-      required_claim_mismatch: `change ${nameOf('requiredClaims')}, or the claims that the issuer adds`,
+      required_claim_mismatch: `the token has ${joined(required)}, and ${expected}: change that, or what the issuer adds`,
     }),
     type_unsupported: describeKind(explained),
     claims_malformed: describeForms(explained),
-    token_expired: check('expiry', time(claims.exp), `it expired at ${expired}, and ${expected}`, {
-      token_expired: renew,
+    token_expired: check('expiry', since, `it expired at ${expired}, and ${expected}`, {
+      token_expired: `the token expired ${since}: ${renew}`,
     }),
     token_not_yet_valid: check('not before', start, expected, {
-      token_not_yet_valid: `the clocks of the issuer and of this machine differ. Raise ${nameOf('clockToleranceSeconds')} (at most 300)`,
+      token_not_yet_valid: describeStart(explained, start),
     }),
     token_too_old: check('age', time(claims.iat), expected, {
-      token_too_old: claims.iat === undefined ? 'the issuer must put iat into the token' : renew,
+      token_too_old:
+        claims.iat === undefined
+          ? 'the issuer must put iat into the token'
+          : `the token was issued ${time(claims.iat)}, and ${expected}: ${renew}`,
     }),
   };
   const reasons = createClaimsChecks({ ...options, issuer: '' }).map(({ rejection }) => rejection.reason);
   return reasons.flatMap((reason) => described[reason] ?? []);
+}
+
+/** Returns what to do about a token that is not valid yet. The clock tolerance is at most 300 seconds. */
+function describeStart({ claims: { nbf }, nowSeconds, nameOf }: Explained, start?: string): string {
+  const seconds = Math.ceil(Number(nbf) - nowSeconds);
+  const why = `the token is valid only ${start} (nbf)`;
+  // A number of seconds has so many digits only after the year 5000.
+  if (seconds > 1e11) return `${why}: the issuer must write nbf in seconds, not in milliseconds`;
+  const set = 'correct the clock of the issuer or of this machine';
+  if (seconds > 300) return `${why}, which no setting allows: ${set}`;
+  return `${why}: ${set}, or raise ${nameOf('clockToleranceSeconds')} to at least ${seconds} (at most 300)`;
 }
 
 function describeIssuer(explained: Explained): Check {
@@ -85,11 +100,9 @@ function describeIssuer(explained: Explained): Check {
 function describeAudience(explained: Explained): Check {
   const { claims, options, nameOf } = explained;
   const named = readAudience(claims, options.audienceClaim);
-  const own = [named]
-    .flat()
-    .filter(isText)
-    .filter((each) => !otherApiOf(each));
-  const mismatch = `${requestAudience(options)}, or configure the issuer to put it into aud`;
+  const names = [named].flat().filter(isText);
+  const own = names.filter((each) => !otherApiOf(each));
+  const mismatch = `${describeReceiver(names, options)}: ${requestAudience(options)}, or configure the issuer to put it into aud`;
   // A list of audiences that is empty is one too.
   const wins =
     claims.aud === undefined || options.audienceClaim === 'aud'
@@ -104,11 +117,20 @@ function describeAudience(explained: Explained): Check {
   });
 }
 
+/** Returns whom a token is for. */
+function describeReceiver(names: readonly string[], { audience, audienceClaim }: Explained['options']): string {
+  const others = names.flatMap((name) => otherApiOf(name) ?? []);
+  if (others.length > 0) return `the token is for ${joined(others)}`;
+  if (names.length === 0) return `the token has no ${audienceClaim}`;
+  const isSlash = names.some((name) => audience.some((each) => `${each}/` === name || each === `${name}/`));
+  return `the token is for ${joined(names)}${isSlash ? ', and the slash at its end is the only difference' : ''}`;
+}
+
 function describeKind(explained: Explained): Check {
   const { claims, options, nameOf } = explained;
   const name = otherKindClaim(claims, options.requiredClaims);
   const has = name && `${name} ${show(claims[name])}`;
-  const advice = 'the client must send an access token, not another kind of token such as an ID token';
+  const advice = `the token has ${has}: the client must send an access token, not another kind such as an ID token`;
   return check('kind', has, `no access token has this claim, unless ${nameOf('requiredClaims')} names it`, {
     ...(!hasOtherType(explained) && { type_unsupported: advice }),
   });

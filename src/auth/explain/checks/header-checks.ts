@@ -19,34 +19,34 @@ export function describeHeader(explained: Explained): readonly Check[] {
   const pasted = sent ?? 'paste one token and no other text';
   const untyped =
     tokenType === 'jwt' ? '' : `. If the issuer's access tokens have no typ, set ${nameOf('tokenType')} to jwt`;
-  const opaque = `${requestAudience(options)}. Then the issuer sends a JWT`;
+  const request = `${requestAudience(options)}. Then the issuer sends a JWT`;
   const format = {
     credentials_missing: pasted,
     credentials_malformed: pasted,
     token_oversized: sent ?? 'the token is too long: configure the issuer to put fewer claims, such as groups, into it',
-    token_opaque: sent ?? opaque,
+    token_opaque: sent ?? `the token is no JWT: ${request}`,
     token_encrypted:
       header.alg !== undefined && header.enc === undefined
         ? 'these are two tokens: paste one'
         : header.alg === 'dir'
-          ? `${requestAudience(options)}. Otherwise Auth0 encrypts the token`
-          : 'configure the issuer to sign access tokens without encrypting them',
+          ? `the token is encrypted: ${requestAudience(options)}. Otherwise Auth0 encrypts the token`
+          : 'the token is encrypted: configure the issuer to sign access tokens without encrypting them',
     token_malformed:
       sent ??
       describeChange(explained) ??
       // A header in base64 begins so. Tokens of some issuers have two dots, and are no JWTs.
-      (text.startsWith('eyJ') ? undefined : `the token is no JWT, although it has two dots: ${opaque}`) ??
+      (text.startsWith('eyJ') ? undefined : `the token is no JWT, although it has two dots: ${request}`) ??
       'the token was cut or changed: compare its length with that of the token from the issuer',
   };
   const cut = header.enc === undefined ? undefined : describeChange(explained);
   const named = algorithmOf(header.alg);
   const algorithm = named
     ? {
-        text: `set ${nameOf('algorithms')} to ${show(header.alg)} if the issuer signs with it`,
+        text: `the token is signed with ${named}: set ${nameOf('algorithms')} to ${named} if the issuer signs with it`,
         change: { algorithms: [named] },
       }
-    : `configure the issuer to sign with ${algorithms.join(' or ')}`;
-  const typeAdvice = `the client must send an access token, not another kind of JWT such as an ID token${untyped}`;
+    : `${describeAlgorithm(header.alg)}: configure the issuer to sign with ${algorithms.join(' or ')}`;
+  const typeAdvice = `the token has the type ${show(header.typ)}: the client must send an access token, not another kind of JWT such as an ID token${untyped}`;
   const type =
     untyped !== '' && allowsType('jwt', header.typ)
       ? { text: typeAdvice, change: { tokenType: 'jwt' as const } }
@@ -73,6 +73,13 @@ export function describeHeader(explained: Explained): readonly Check[] {
   ];
 }
 
+/** Returns why no setting accepts an algorithm. */
+function describeAlgorithm(alg: unknown): string {
+  if (alg === undefined || /^none$/i.test(String(alg))) return 'the token is not signed';
+  const isShared = typeof alg === 'string' && alg.startsWith('HS');
+  return `no setting accepts a token that is signed with ${show(alg)}${isShared ? ' and a shared key' : ''}`;
+}
+
 /** Returns what a client must do to get a token for this API. */
 export const requestAudience = ({ audience }: Explained['options']) =>
   `the client must request a token for ${audience.join(' or ') || 'your API'} (the parameter resource of RFC 8707, or audience)`;
@@ -88,6 +95,7 @@ function describeSent(text: string): string | undefined {
   if (/\b(?:id|refresh)_token/.test(text))
     return 'an ID token or a refresh token is not for an API: send an access token';
   if (text.startsWith('{')) return 'the JSON has no access_token';
+  if (/^bearer /i.test(text)) return 'the client sent the word Bearer twice: remove one';
   // Also in base64.
   if (/^(?:<(?:\?xml|\w+:|Assertion)|PD94|PHNhbW|PEFzc2)/.test(text))
     return 'a SAML assertion is not an access token: request one from the issuer';

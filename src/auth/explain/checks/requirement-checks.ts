@@ -28,7 +28,7 @@ export function describeBinding(explained: Explained): readonly Check[] {
       'request a token that is bound to a key (jkt), to a certificate (x5t#S256) or not at all',
     certificate_missing: present,
     certificate_unreadable: present,
-    token_unbound: `${enable} to accept tokens without a proof as well`,
+    token_unbound: `the token is not bound to a key: the client must request it with a proof. To accept tokens without a proof as well, ${enable}`,
     // A token that is not a JWT is sent as Bearer, because only the response of introspect says that it is bound.
     ...(!proof && { proof_missing: prove, token_key_bound: prove }),
   });

@@ -48,7 +48,9 @@ export function pageOf(iss: unknown): string | undefined {
 export function whyNoSetting({ nonce }: Members, { iss, aud }: Members): string | undefined {
   if (/^https:\/\/[\w-]+\.okta(?:preview|-emea)?\.com$/.test(String(iss)))
     return 'No setting accepts this token: the org authorization server of Okta issues tokens for Okta alone. Request one from a custom authorization server, such as https://ORG.okta.com/oauth2/default';
-  if (nonce !== undefined && [aud].flat().some((each) => otherApiOf(show(each)) !== undefined))
-    return 'No setting accepts this token: Microsoft signs tokens for its own APIs so that only they can verify them. Request one for your API';
+  const [api] = [aud].flat().flatMap((each) => otherApiOf(show(each)) ?? []);
+  const isForGraph = api === 'Microsoft Graph' && pageOf(iss)?.endsWith('/entra');
+  if (api !== undefined && (nonce !== undefined || isForGraph))
+    return `No setting accepts this token: it is for ${api}, and Microsoft signs tokens for its own APIs so that only they can verify them. Request one for your API`;
   return undefined;
 }

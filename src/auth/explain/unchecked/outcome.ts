@@ -31,7 +31,9 @@ export async function describeOutcome(
   const { text, requirements } = explained;
   const said: string[] = [];
   let change: Proposal['change'] | undefined = first;
-  let options = given;
+  // Fixed keys would have to change too, and none are needed here.
+  let options =
+    given.keys === undefined ? given : { ...given, keys: undefined, jwksUri: 'https://issuer.invalid/keys' };
   let isVerified = true;
   const changed = new Set<string>();
   while (change !== undefined) {
