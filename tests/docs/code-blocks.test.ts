@@ -400,7 +400,8 @@ describe('the TypeScript blocks of the documentation', () => {
   test.each(isNight ? ['false', 'true'] : ['false'])(
     'compile with exactOptionalPropertyTypes %s',
     async (isExact) => {
-      const options = ['--noEmit', '-p', folder, '--exactOptionalPropertyTypes', isExact];
+      // Several checkers at a time take twice the CPU time, which other tests need.
+      const options = ['--noEmit', '-p', folder, '--checkers', '1', '--exactOptionalPropertyTypes', isExact];
       const tsc = Bun.spawn([process.execPath, 'x', 'tsc', ...options], { stdout: 'pipe' });
       const errors = (await tsc.stdout.text()).split('\n').filter((line) => line.startsWith('dist/'));
       expect(errors).toEqual([]);
@@ -421,7 +422,7 @@ describe('the TypeScript blocks of the documentation', () => {
     },
   );
 
-  test.each(blocks.filter(({ file }) => file.endsWith('.test.ts')))('pass as tests: $file', ({ file }) => passes(file));
+  test('pass as tests', () => passes(...blocks.flatMap(({ file }) => (file.endsWith('.test.ts') ? [file] : []))));
 
   test.each(rows)('%s: %s with the token %j returns %i', async (...row) => {
     const [block, request, claims, status, part, special] = row;

@@ -136,8 +136,9 @@ test.each(issuers)('explainToken() suggests options, and settings, that accept a
     expect((await explainToken(text, { ...options, fetch })).status).toBe(200);
 });
 
+/** Formatting takes most of the time. */
+const pages = [...(await issuerPages())];
 test('`bun run docs` has written the facts of each page as it would now', async () => {
-  const pages = await issuerPages();
   for (const [path, text] of pages) expect(await readText(path), path).toBe(text);
 });
 
@@ -151,7 +152,7 @@ test.each(issuers)(
     const run =
       slug === 'better-auth' ? dependencies['better-auth'] : realServers.find(({ page }) => page === slug)?.version;
     expect(seen?.version).toBe(run);
-    for (const [page = '', text] of await issuerPages()) {
+    for (const [page = '', text] of pages) {
       if (!page.startsWith(`docs/${pageOf(slug).split('#')[0]}.`)) continue;
       const from = `generated from tests/docs/issuers/${slug}.json`;
       const blocks = new RegExp(

@@ -22,7 +22,7 @@ afterAll(() => void setSystemTime());
 
 /** Tries rows on a planted server, and returns the verdicts by ID. */
 async function verdictsOf(server: Planted, options: Partial<ProbeOptions> = {}) {
-  const issuer = await startServedIssuer({ audience });
+  const issuer = await startServedIssuer({ audience, kid: 'shared' });
   const { right, parts } = rightServer(issuer, audience);
   const fetch = async (request: Request) => server(request, right, parts);
   const given = { issuer: issuer.issuer, fetch, targets: [{ url: `${audience}/messages`, scope }], ...options };

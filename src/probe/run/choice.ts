@@ -38,7 +38,8 @@ export function chosenRows(options: ProbeOptions, given = givenBy(options)): rea
 
 /** Without rows, a run would send its controls only, and find nothing. */
 function requireProfile(name: string, profile: ProbeOptions['profile']): void {
-  const named = allRows.filter(({ id }) => idsOf(name).includes(id));
+  const ids = idsOf(name);
+  const named = allRows.filter(({ id }) => ids.includes(id));
   if (named.length > 0 && named.every(({ onlyIn = profile }) => onlyIn !== profile))
     throw new TypeError(`Cannot probe: the rows of ${name} need the profile ${named[0]?.onlyIn}`);
 }
