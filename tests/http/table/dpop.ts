@@ -95,14 +95,14 @@ export function holds(fixture: () => Fixture, rows: readonly Row[]): void {
     });
 }
 
-/** The probe, and rows on a service with this value of `DPOP`. */
-export function dpopRows(fixture: () => Fixture, mode: 'on' | 'required'): void {
+/** The probe, or these rows of it, and rows on a service with this value of `DPOP`. */
+export function dpopRows(fixture: () => Fixture, mode: 'on' | 'required', only?: readonly string[]): void {
   test('withstands the probe', async () => {
     const { service } = fixture();
     const targets = [{ url: PUBLIC_URL + SCOPED, scope: SCOPE }];
     const send = async ({ url, method, headers }: Request) =>
       url.startsWith(PUBLIC_URL) ? service.fetch(url.slice(PUBLIC_URL.length), { method, headers }) : new Response();
-    const { report } = await probed(fixture(), { targets, fetch: send });
+    const { report } = await probed(fixture(), { targets, fetch: send, only });
     expect(report.skipped.filter(({ id }) => id.startsWith('dpop'))).toEqual([]);
   }, 120_000);
 

@@ -8,12 +8,15 @@ import { httpMannersRows } from './http-manners.ts';
 import { outageRows } from './outage.ts';
 import { probeRows } from './probed.ts';
 
-/** Registers the whole HTTP table, the same for every form in which the service is used. */
-export function describeHttpTable(form: Form): void {
+/**
+ * Registers the whole HTTP table, the same for every form in which the service is used, with the whole probe or these
+ * rows of it.
+ */
+export function describeHttpTable(form: Form, only?: readonly string[]): void {
   describe(form.name, () => {
     describe('with its issuer up', () => {
       const fixture = fixtureFor(form, { keys: crowdedKeySet });
-      probeRows(fixture);
+      probeRows(fixture, only);
       httpMannersRows(fixture);
       crossOriginRows(fixture);
     });
