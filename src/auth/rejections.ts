@@ -164,7 +164,7 @@ const constants = Object.fromEntries(
   Object.keys(rejections).map((reason) => [reason, new Rejected(reason as RejectionReason)]),
 ) as Readonly<Record<RejectionReason, Rejected>>;
 
-/** Returns the rejection with this reason, always the same object. */
-export function rejectFor(reason: RejectionReason): Rejected {
-  return constants[reason];
+/** Returns the rejection with this reason: always the same object, unless it says what was expected. */
+export function rejectFor(reason: RejectionReason, expected?: Expected): Rejected {
+  return expected === undefined ? constants[reason] : new Rejected(reason, 1, undefined, expected);
 }

@@ -53,7 +53,7 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
     const begun = this.checkAge();
     const canChange = this.pending || this.#mayFetch();
     if (this.isLost || (canChange && !this.#keys.has(kid))) return this.#fetchAndLookUp(kid);
-    this.#outlive(begun);
+    if (begun) this.#outlive(begun);
     return this.#lookUp(kid);
   }
 
@@ -77,7 +77,8 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
    * called instead.
    */
   use(key: VerificationKey): boolean {
-    this.#outlive(this.checkAge());
+    const begun = this.checkAge();
+    if (begun) this.#outlive(begun);
     return key.isCurrent && !this.isLost;
   }
 
@@ -121,9 +122,9 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
   }
 
   /** Lets a fetch that nothing waits for outlive the request that began it. */
-  #outlive(begun: FetchAttempt | undefined): void {
+  #outlive(begun: FetchAttempt): void {
     const { waitUntil } = this.options;
-    if (begun && waitUntil) notify(() => waitUntil(begun.ended));
+    if (waitUntil) notify(() => waitUntil(begun.ended));
   }
 
   #lookUp(kid: string): FoundKeys {

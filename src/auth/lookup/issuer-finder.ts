@@ -10,7 +10,7 @@ import { RejectedIssuers } from './rejected-issuers.ts';
 
 /*
  * Issuers that a function of the application finds: when it is asked about an `iss`, and what is kept of its answers.
- * What it may return is decided in guard/found-issuer.ts, and which issuers are kept in kept-issuers.ts. Every `iss` is
+ * What it may return is decided in found-issuer.ts, and which issuers are kept in kept-issuers.ts. Every `iss` is
  * unverified here.
  */
 

@@ -70,7 +70,7 @@ function readProof(text: string | null, accepted: readonly ProofAlgorithm[]) {
   if (!isProof(header)) return rejectFor('proof_type');
   const named = proofAlgorithmOf(header.alg);
   const algorithm = accepted.find((name) => name === named);
-  if (algorithm === undefined) return rejectFor('proof_algorithm');
+  if (algorithm === undefined) return rejectFor('proof_algorithm', { dpopAlgorithms: accepted });
   if (header.crit !== undefined) return rejectFor('proof_critical_header');
   const jwk = readProofKey(header.jwk, algorithm);
   return typeof jwk === 'object' ? { signed: text, algorithm, jwk, claims } : rejectFor('proof_key');
@@ -80,10 +80,10 @@ async function rejectClaims(claims: Members, expected: ExpectedProof): Promise<R
   const { htm, htu, ath, jti } = claims;
   const { method, url } = expected;
   if (htm !== method) return rejectFor('proof_method');
-  if (!isSameUrl(htu, url)) return new Rejected('proof_url', 1, undefined, { url });
+  if (!isSameUrl(htu, url)) return rejectFor('proof_url', { url });
   if (!areTimesGood(claims, expected)) return rejectFor('proof_time');
   const hash = expected.token === undefined ? ath : await sha256(expected.token);
-  if (ath !== hash) return new Rejected('proof_token_hash', 1, undefined, { ath: hash });
+  if (ath !== hash) return rejectFor('proof_token_hash', { ath: hash });
   if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return rejectFor('proof_id');
   return undefined;
 }

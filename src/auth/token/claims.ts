@@ -1,5 +1,5 @@
 import { isIssuedBy } from '../keys/tenants.ts';
-import { type Expected, Rejected, type RejectionReason, rejectFor } from '../rejections.ts';
+import { type Expected, type Rejected, type RejectionReason, rejectFor } from '../rejections.ts';
 import type { CheckedOptions, Claims } from '../types.ts';
 import { deepFreeze, isJsonObject, type Members, removePrototypes, withoutNulls } from '../values/json.ts';
 import { otherKindClaim } from './kinds.ts';
@@ -28,7 +28,7 @@ export const claimsCheck = <Given extends readonly unknown[]>(
   reason: RejectionReason,
   expected: Expected,
   accepts: (...given: Given) => boolean,
-): ClaimsCheck<Given> => ({ accepts, rejection: new Rejected(reason, 1, undefined, expected) });
+): ClaimsCheck<Given> => ({ accepts, rejection: rejectFor(reason, expected) });
 
 /** Returns the checks of claims that were valid earlier. Fractions of a second count. */
 export function createTimeChecks({ clockToleranceSeconds, maxTokenAgeSeconds }: TimeRules): readonly ClaimsCheck[] {

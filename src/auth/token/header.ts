@@ -30,6 +30,8 @@ export const allowsType = (tokenType: TokenType, typ: unknown) =>
 export function createHeaderReader(accepted: readonly Algorithm[], tokenType: TokenType) {
   // An issuer's tokens mostly have the same header.
   let last: { readonly text: string; readonly header: TokenHeader } | undefined;
+  const otherAlgorithm = rejectFor('algorithm_unsupported', { algorithms: accepted });
+  const otherType = rejectFor('type_unsupported', { tokenType });
 
   return (token: string): TokenHeader | Rejected => {
     if (token.length > maxTokenLength) return rejectFor('token_oversized');
@@ -46,9 +48,9 @@ export function createHeaderReader(accepted: readonly Algorithm[], tokenType: To
     if (!header) return rejectFor('token_malformed');
     const { alg, crit, kid, typ } = header;
     const algorithm = algorithmOf(alg);
-    if (algorithm === undefined || !accepted.includes(algorithm)) return rejectFor('algorithm_unsupported');
+    if (algorithm === undefined || !accepted.includes(algorithm)) return otherAlgorithm;
     if (crit !== undefined) return rejectFor('critical_header');
-    if (!allowsType(tokenType, typ)) return rejectFor('type_unsupported');
+    if (!allowsType(tokenType, typ)) return otherType;
     if (typeof kid !== 'string' || kid === '') return rejectFor('key_id_missing');
     last = { text, header: { algorithm, kid } };
     return last.header;

@@ -1,6 +1,6 @@
 import type { KeySet } from '../keys/key-set.ts';
 import { createIssuerLookup } from '../keys/tenants.ts';
-import { Rejected } from '../rejections.ts';
+import { type Rejected, rejectFor } from '../rejections.ts';
 import type { Algorithm, CheckedOptions } from '../types.ts';
 import { type ClaimRules, type ClaimsCheck, createClaimsChecks } from './claims.ts';
 
@@ -46,7 +46,7 @@ export function createTrusts(
     if (keys) trusts.set(issuer, { keys, rules, checks: createClaimsChecks(rules) });
   }
   const find = createIssuerLookup(trusts);
-  const unknown = new Rejected('issuer_mismatch', 1, undefined, { issuer: [...trusts.keys()] });
+  const unknown = rejectFor('issuer_mismatch', { issuer: [...trusts.keys()] });
   const all = [...trusts.values()];
   // The function of a guard is in the rules of each issuer.
   const introspected = all.filter(({ rules }) => rules.introspect);

@@ -116,7 +116,8 @@ export function createVerifier(options: VerifierOptions) {
       return whenSettled(sole ?? trusts.of(readUnverifiedIssuer(token)), (trust) => {
         if (trust instanceof Rejected) return trust;
         // The header was compared with the algorithms of all issuers.
-        if (!trust.rules.algorithms.includes(header.algorithm)) return rejectFor('algorithm_unsupported');
+        const { algorithms } = trust.rules;
+        if (!algorithms.includes(header.algorithm)) return rejectFor('algorithm_unsupported', { algorithms });
         return verifyByKeyId(token, header, trust);
       });
     },

@@ -8,7 +8,7 @@ const { cooldownMs, maxAgeMs, maxStaleMs, timeoutMs } = times;
 
 const published = { answering: publishing('two'), failing, hanging };
 
-describe('RefreshingKeySet', () => {
+describe('KeySet', () => {
   for (const source of [publishing('one'), hanging]) {
     const state = source === hanging ? 'while it fetches' : 'with keys held';
     test(`leaves no timer and no fetch behind when stopped ${state}, and continues when started again`, async () => {

@@ -6,7 +6,7 @@ import { failing, hanging, issuer, publishing, setUp, started, times, unfetched,
 
 const { cooldownMs, maxAgeMs, maxStaleMs, timeoutMs } = times;
 
-describe('RefreshingKeySet', () => {
+describe('KeySet', () => {
   test('fetches once for parallel first requests, finds the keys at once, and counts their age from that fetch', async () => {
     const { keySet, clock, published, events, fetches, find, start } = setUp();
     published.by = (signal) => {

@@ -2,7 +2,7 @@ import { algorithmOf, algorithmRules } from '../../keys/algorithms.ts';
 import { maxTokenLength } from '../../rejections.ts';
 import { allowsType } from '../../token/header.ts';
 import { isPlaceholder } from '../../token/placeholder.ts';
-import { type Check, check, type Explained, joined, plural, show } from './explained.ts';
+import { type Check, check, type Explained, expectedBy, plural, show } from './explained.ts';
 
 /*
  * What is wrong with the text and the header of a token, and what clients and proxies send in its place. The checks of
@@ -53,7 +53,7 @@ export function describeHeader(explained: Explained): readonly Check[] {
       : typeAdvice;
   const [hasType, wantsType] =
     header.crit === undefined
-      ? [show(header.typ), `${nameOf('tokenType')} is ${tokenType}`]
+      ? [show(header.typ), expectedBy(explained)]
       : [`crit ${show(header.crit)}`, 'no token with crit is accepted'];
   return [
     check(
@@ -63,7 +63,7 @@ export function describeHeader(explained: Explained): readonly Check[] {
       format,
       'signed JWT',
     ),
-    check('algorithm', show(header.alg), `${nameOf('algorithms')} is ${joined(algorithms)}`, {
+    check('algorithm', show(header.alg), expectedBy(explained), {
       algorithm_unsupported: cut ?? algorithm,
     }),
     check('type', hasType, wantsType, {

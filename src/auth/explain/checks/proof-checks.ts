@@ -3,19 +3,28 @@ import { proofAlgorithmOf, readProofKey } from '../../proof/proof-key.ts';
 import { rejections } from '../../rejections.ts';
 import { isJsonObject, type Members } from '../../values/json.ts';
 import { parseUrl } from '../../values/url.ts';
-import { type Check, check, type Explained, type ExplainedProof, joined, show, showTime } from './explained.ts';
+import {
+  type Check,
+  check,
+  type Explained,
+  type ExplainedProof,
+  expectedBy,
+  joined,
+  show,
+  showTime,
+} from './explained.ts';
 
 /** Returns the checks of a proof in the order of the guard. */
 export function describeProof(
-  { claims: token, options, rejected, nowSeconds, nameOf }: Explained,
+  explained: Explained,
   { pasted: { header, claims, method, text }, thumbprint, later }: ExplainedProof,
 ): readonly Check[] {
+  const { claims: token, options, rejected, nowSeconds, nameOf } = explained;
   const { url = '', ath: tokenHash } = rejected?.expected ?? {};
   const { htm, htu, iat, ath, jti, nonce } = claims;
   const { dpopAlgorithms, dpopProofMaxAgeSeconds: window } = options;
   const { jkt } = isJsonObject(token.cnf) ? token.cnf : {};
   const maxAge = `${nameOf('dpopProofMaxAgeSeconds')} is ${window}`;
-  const algorithmsAre = `${nameOf('dpopAlgorithms')} is ${joined(dpopAlgorithms)}`;
   const isCritical = rejected?.reason === 'proof_critical_header';
   const replaced = 'the client must make a new proof for each request';
   return [
@@ -26,7 +35,7 @@ export function describeProof(
       proof_malformed: '',
       proof_type: '',
     }),
-    check('proof alg', show(header.alg), isCritical ? 'no proof with crit is accepted' : algorithmsAre, {
+    check('proof alg', show(header.alg), isCritical ? 'no proof with crit is accepted' : expectedBy(explained), {
       proof_critical_header: '',
       proof_algorithm: proofAlgorithmOf(header.alg)
         ? `set ${nameOf('dpopAlgorithms')} to a list with ${show(header.alg)}`
