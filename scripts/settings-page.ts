@@ -128,7 +128,7 @@ ${rules.map(rowOf).join('\n')}
 - Lists are comma-separated in settings and arrays in options. \`issuer\` and \`audience\` also take one string.
 - Pairs are \`name=value\` in settings, separated by commas, and objects in options: ${pairs.map(({ name, example }) => `\`${name}: ${example}\``).join(', ')}.
   To give a name several values, repeat the pair: \`SCOPE_IMPLIES=admin=read:a,admin=write:a\`.
-- All mistakes are reported together: by the service on standard error before it exits with status 1, by a guard in a \`TypeError\` when it is created.
+- All mistakes are reported together. The service prints them on standard error, and exits with status 1. A guard throws a \`TypeError\` when it is created.
 - How a file with settings is written depends on its reader: see [Files with settings](#files-with-settings).
 - \`bun run\` also reads a file named \`.env\`; [.env.example](../.env.example) is a template. A file \`.env.local\` takes precedence over it, and the
   environment over both. The executable and the image read neither. In such a file, \`NODE_EXTRA_CA_CERTS\`, \`NODE_USE_SYSTEM_CA\`, \`SSL_CERT_FILE\`

@@ -27,7 +27,10 @@ export default defineConfig({
   router: { prefetchLinks: false },
   vite: {
     resolve: {
-      alias: [{ find: /^protected-api\/(\w+)$/, replacement: join(import.meta.dirname, '../../src/auth/$1.ts') }],
+      alias: [
+        { find: /^protected-api$/, replacement: join(import.meta.dirname, '../../src/auth/index.ts') },
+        { find: /^protected-api\/(\w+)$/, replacement: join(import.meta.dirname, '../../src/auth/$1.ts') },
+      ],
     },
     server: { fs: { allow: [join(import.meta.dirname, '../..')] } },
   },

@@ -46,10 +46,10 @@ export interface GuardOptions<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * The `iss` of your tokens, such as `https://tenant.example.com/`. It is compared exactly. A list accepts the tokens
    * of several issuers. An issuer is an https URL without query, fragment, credentials or braces; http is allowed for
    * loopback hosts, or with `jwksAllowHttp`. With `jwksUri` or `keys`, an issuer can be any name, such as
-   * `stytch.com/PROJECT_ID` or `http://adfs.example.com/adfs/services/trust`: printable ASCII without spaces, quotes or
-   * backslashes, at most 512 characters. An issuer of Microsoft Entra with `{tenantid}` in place of the tenant stands
-   * for all tenants: list yours in `requiredClaims`, as `tid`. In code, a member of a list can be an object with
-   * options for that issuer, and a function instead of a list can look up the issuer of each token. Required.
+   * `stytch.com/PROJECT_ID` or `http://adfs.example.com/adfs/services/trust`. It has at most 512 characters of
+   * printable ASCII, without spaces, quotes or backslashes. An issuer of Microsoft Entra with `{tenantid}` in place of
+   * the tenant stands for all tenants: list yours in `requiredClaims`, as `tid`. In code, a member of a list can be an
+   * object with options for that issuer. A function instead of a list can look up the issuer of each token. Required.
    */
   readonly issuer: string | readonly (string | IssuerOptions)[] | FindIssuer;
   /**
@@ -77,7 +77,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA (or Ed25519),
    * ML-DSA-44, ML-DSA-65 and ML-DSA-87. A key without `alg` is used only with the first listed algorithm that fits, so
    * put the issuer's algorithm first. HS256 is not accepted, because whoever can verify such a token can also sign one.
-   * ML-DSA (RFC 9964) works on Bun, Deno and Node.js 24.7 or later; a signature of ML-DSA-87 takes 6,170 of the 16,384
+   * ML-DSA (RFC 9964) works on Bun, Deno and Node.js 24.7 or later. A signature of ML-DSA-87 takes 6,170 of the 16,384
    * characters that a token may have. Defaults to RS256.
    */
   readonly algorithms: readonly (Algorithm | 'Ed25519')[];
@@ -111,9 +111,10 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * Claims that a token must have, each with the given value, or one of several. A claim that is a list must contain
    * the value. `null`, alone or in a list, stands for a claim that is missing. A name that begins with `/` is a JSON
    * Pointer. The setting is a JSON object without quotes around it, such as `{"groups":"CN=a,OU=b","act":null}`. It can
-   * also be a list of `name=value`, in which `\,` and `\\` are a comma and a backslash. A token is rejected if one of
-   * `token_use, token_usage, token_type, tokenType, TokenType, tokenName, tok_type, typ, drn, events` says that it is
-   * an ID, refresh, offline or logout token. If that claim is listed here, only the list decides.
+   * also be a list of `name=value`, in which `\,` and `\\` are a comma and a backslash. By default, ID, refresh,
+   * offline and logout tokens are rejected if one of these claims says so: `token_use, token_usage, token_type,
+   * tokenType, TokenType, tokenName, tok_type, typ, drn, events`. If you list one of them here, your value decides
+   * instead.
    * @example { azp: 'my-client', email_verified: true, '/realm_access/roles': ['admin', 'operator'] }
    */
   readonly requiredClaims: Readonly<Record<string, RequiredValue | readonly RequiredValue[]>>;
@@ -152,9 +153,9 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   /** How long keys stay trusted after `jwksMaxAgeSeconds` in an issuer outage: 0 to 1,000,000. Defaults to 86,400. */
   readonly jwksMaxStaleSeconds: number;
   /**
-   * Minimum time from the start of a fetch for an unknown `kid` or a bad signature, or of a failed fetch, to the next
-   * fetch that a client can cause: 1 to 3,600, and at most `jwksMaxAgeSeconds` + `jwksMaxStaleSeconds`, after which
-   * keys expire. Until the first success, retries start after 1, 2, 4, … seconds, up to this time. Defaults to 30.
+   * Clients can cause at most one fetch of keys in this time: 1 to 3,600, and at most `jwksMaxAgeSeconds` +
+   * `jwksMaxStaleSeconds`. It applies to an unknown `kid`, to a bad signature, and after a failed fetch. Until the
+   * first success, retries start after 1, 2, 4, … seconds, up to this time. Defaults to 30.
    */
   readonly jwksCooldownSeconds: number;
   /**
@@ -172,12 +173,12 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   /** How many verified tokens are cached, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
   readonly tokenCacheSize: number;
   /**
-   * The name of the header in which a proxy sends the client's certificate: `Client-Cert` (RFC 9440), or one with
-   * base64 of DER, with the URL-encoded PEM of nginx, or with one element of Envoy's `X-Forwarded-Client-Cert`. Tokens
-   * with `cnf["x5t#S256"]` are then accepted only with exactly that certificate (RFC 8705 §3). The proxy must set or
-   * delete the header in every request. A header that clients set or proxies consume is not allowed, such as
-   * `authorization`, `cookie`, `user-agent`, `host` or `connection`. In code, it can also be a function that returns
-   * the certificate, or undefined. If it throws, or returns anything else, a warning is logged once.
+   * The name of the header in which a proxy sends the client's certificate. It contains a `Client-Cert` (RFC 9440),
+   * base64 of DER, the URL-encoded PEM of nginx, or one element of Envoy's `X-Forwarded-Client-Cert`. Tokens with
+   * `cnf["x5t#S256"]` are then accepted only with exactly that certificate (RFC 8705 §3). The proxy must set or delete
+   * the header in every request. A header that clients set or proxies consume is not allowed, such as `authorization`,
+   * `cookie`, `user-agent`, `host` or `connection`. In code, it can also be a function that returns the certificate, or
+   * undefined. If it throws, or returns anything else, a warning is logged once.
    */
   readonly clientCertificate?: ClientCertificate | string | undefined;
   /**
@@ -225,7 +226,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly isRevoked?: IsRevoked<Accepted> | undefined;
   /**
-   * Called for each request with a token that is not a JWT: returns what an introspection endpoint responds (RFC 7662),
+   * Called for each request with a token that is not a JWT. Returns what an introspection endpoint responds (RFC 7662),
    * or what your own look-up found. Nothing is cached. The token is rejected unless `active` is `true`; then the object
    * is checked like the claims of a JWT. `iss` may be missing if there is a single issuer. With several, the guard
    * trusts the `iss` of the object. If the function belongs to one issuer of a list, another `iss` is rejected. If it
