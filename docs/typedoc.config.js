@@ -57,7 +57,9 @@ function nameDoors({ converter, renderer }) {
     page.contents = withoutNumbers(page.contents ?? '')
       .split(/^(?=### )/m)
       .map(withoutOptions)
-      .join('');
+      .join('')
+      // The row of a property may be gone.
+      .replaceAll(/\[(`\w+`)\]\(#property-[\w-]+\)/g, '$1');
   });
 }
 

@@ -253,7 +253,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly formatRejection?: ((rejection: RejectionDescription) => RejectionFormat) | undefined;
   /**
-   * Headers to add to every rejection, such as those of CORS. They do not replace the rejection's media type, challenge
+   * Headers to add to every rejection, such as CORS headers. They do not replace the rejection's media type, challenge
    * and `Cache-Control`. `content-length` and headers of the connection, such as `transfer-encoding`, are not allowed.
    */
   readonly errorHeaders?: Readonly<Record<string, string>> | undefined;

@@ -2,7 +2,7 @@
 export const proseOf = (page: string): string =>
   page
     .replaceAll(/^ *(`{3,}).*?^ *\1$/gms, '')
-    .replaceAll(/<!--.*?-->|<details>.*?<\/details>|^#+ [^\n]*$|^\|[ |:-]+\|$/gms, '')
+    .replaceAll(/<!--.*?-->|<(details|picture)>.*?<\/\1>|^#+ [^\n]*$|^\|[ |:-]+\|$/gms, '')
     .replaceAll(/(?<=\])\([^)]*\)|<https?:[^>]*>/g, '')
     .replaceAll(/!\[[^\]]*\]/g, '');
 
@@ -15,6 +15,9 @@ export function sentencesOf(page: string): readonly string[] {
     .filter((sentence) => /\w/.test(sentence));
 }
 
-/** Returns the number of words of a sentence. What is code counts as one. */
+/** Returns the number of words of a sentence. What is code counts as one, and a list of links as none. */
 export const wordsOf = (sentence: string): number =>
-  sentence.replaceAll(/`[^`]*`/g, 'code').match(/[\p{L}\p{N}][\p{L}\p{N}'’./-]*/gu)?.length ?? 0;
+  sentence
+    .replaceAll(/`[^`]*`/g, 'code')
+    .replaceAll(/\[[^\]]*\](?=, \[|$)/g, '')
+    .match(/[\p{L}\p{N}][\p{L}\p{N}'’./-]*/gu)?.length ?? 0;
