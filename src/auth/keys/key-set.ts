@@ -53,7 +53,7 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
     const begun = this.checkAge();
     const canChange = this.pending || this.#mayFetch();
     if (this.isLost || (canChange && !this.#keys.has(kid))) return this.#fetchAndLookUp(kid);
-    if (begun) this.#outlive(begun);
+    if (this.pending) this.#outlive(begun);
     return this.#lookUp(kid);
   }
 
@@ -78,7 +78,7 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
    */
   use(key: VerificationKey): boolean {
     const begun = this.checkAge();
-    if (begun) this.#outlive(begun);
+    if (this.pending) this.#outlive(begun);
     return key.isCurrent && !this.isLost;
   }
 
@@ -121,10 +121,13 @@ export class KeySet extends Refreshing<ImportedKeys, KeySetOptions> {
     await this.waitFor(attempt, true);
   }
 
-  /** Lets a fetch that nothing waits for outlive the request that began it. */
-  #outlive(begun: FetchAttempt): void {
+  /** Lets a fetch that nothing waits for outlive the request: one that it began, or one that no request began. */
+  #outlive(begun: FetchAttempt | undefined): void {
     const { waitUntil } = this.options;
-    if (waitUntil) notify(() => waitUntil(begun.ended));
+    const attempt = begun ?? this.pending;
+    if (!waitUntil || !attempt || !(begun || attempt.isUnattended)) return;
+    attempt.isUnattended = false;
+    notify(() => waitUntil(attempt.ended));
   }
 
   #lookUp(kid: string): FoundKeys {

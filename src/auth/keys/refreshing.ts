@@ -15,6 +15,8 @@ export type RefreshOptions = Pick<TimeAndRandom, 'clock' | 'random'> &
 export interface FetchAttempt {
   readonly abort: AbortController;
   readonly ended: Promise<void>;
+  /** Whether no request keeps it alive: a timer began it, as an instance wakes up that was frozen. */
+  isUnattended?: boolean;
 }
 
 /** Something that is refreshed in the background and kept during an outage. All that wait for a fetch share it. */
@@ -157,7 +159,6 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     const { jwksMaxAgeSeconds, jwksMaxStaleSeconds } = this.options;
     const maxAgeMs = jwksMaxAgeSeconds * 1000;
     const lifetimeMs = maxAgeMs + jwksMaxStaleSeconds * 1000;
-    const afterFailures = this.#failures;
     // Counted from the start of the fetch, because a slow response may be as old as its request.
     this.fetchedAt = this.attemptedAt;
     // Keys of a slow issuer may be older than that when they arrive: what waited for them uses them all the same.
@@ -167,9 +168,9 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     this.nextAttemptAt = this.fetchedAt + Math.max(dueMs, this.#cooldownMs());
     // What was given never changes.
     if (maxAgeMs === Number.POSITIVE_INFINITY) this.earliestLookupAt = maxAgeMs;
-    this.#failures = 0;
     this.lastFailure = undefined;
-    this.accept(fetched, afterFailures);
+    this.accept(fetched, this.#failures);
+    this.#failures = 0;
   }
 
   #fail(fault: FetchFault): void {
@@ -185,7 +186,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
     this.#cancelTimer();
     if (this.isStopped) return;
     const wake = () => {
-      this.checkAge();
+      Object.assign(this.checkAge() ?? {}, { isUnattended: true });
       this.#sleep();
     };
     const delayMs = Math.min(this.nextAttemptAt, this.expiresAt) - this.options.clock.now();

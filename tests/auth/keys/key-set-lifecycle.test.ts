@@ -187,6 +187,21 @@ describe('KeySet', () => {
     expect(handed.length).toBe(2);
   });
 
+  // As on a host that freezes instances between two requests: timers run first when the next one comes.
+  test('hands a fetch that a timer began to waitUntil once, if it is pending at a check', async () => {
+    const handed: Promise<unknown>[] = [];
+    const { keySet, clock, fetches, find } = setUp({ waitUntil: (promise) => handed.push(promise) });
+    const [key] = await find('one');
+    clock.advance(maxAgeMs);
+    expect([fetches.length, handed.length]).toEqual([2, 0]);
+    for (const call of [() => keySet.find('one'), () => key && keySet.use(key)]) {
+      call();
+      expect([fetches.length, handed.length]).toEqual([2, 1]);
+    }
+    await handed[0];
+    expect(keySet.state().isFetching).toBe(false);
+  });
+
   test('fetches at once when the wall clock was set back, because nothing says how old the keys are', async () => {
     const { keySet, clock, published: by, fetches, settle } = await started();
     keySet.stop();
