@@ -40,6 +40,21 @@ describe('createGuard().check()', () => {
     expect(state().cacheHits).toBe(2);
   });
 
+  test.each([
+    [100, 'token_expired'],
+    [-100, 'token_not_yet_valid'],
+  ])(
+    'names the same of two faults of time, %p seconds later, whether a token is cached or new',
+    async (later, want) => {
+      const token = mint({ exp: frozenSeconds + 60, nbf: frozenSeconds });
+      const [cached, other] = [setUp({ maxTokenAgeSeconds: 60 }), setUp({ maxTokenAgeSeconds: 60 })];
+      expect(await cached.outcomeOf(token)).toBe('accepted');
+      for (const { time } of [cached, other]) time.now += later;
+      expect([await cached.outcomeOf(token), await other.outcomeOf(token)]).toEqual([want, want]);
+      expect([cached, other].map(({ state }) => state().cacheHits)).toEqual([1, 0]);
+    },
+  );
+
   const [exp, nbf] = [{ exp: 1000 }, { nbf: 1000, exp: 2000 }];
   type Times = Readonly<Record<string, number | undefined>>;
   const times: readonly (readonly [claims: Times, at: number, tolerance: number, want: string])[] = [
