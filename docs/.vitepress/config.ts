@@ -37,6 +37,7 @@ export default defineConfig({
   sitemap: { hostname: site },
   transformPageData: ({ relativePath }) => ({
     description: written.descriptionOf(relativePath.replace(/\.md$/, '')) ?? slogan,
+    title: written.searchedTitleOf(relativePath.replace(/\.md$/, '')),
     ...(relativePath === 'index.md' && { frontmatter: { sidebar: false, aside: false, pageClass: 'home' } }),
     ...(relativePath.startsWith('reference/') && { frontmatter: { pageClass: 'reference' } }),
   }),

@@ -20,25 +20,16 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     ...inFolder('start', 'install elysia hono express fastify nestjs fetch workers nextjs full-stack graphql'),
   ],
   MCP: inFolder('mcp', 'index tools connect'),
-  Issuers: inFolder('issuers', 'index auth0 entra okta keycloak cognito login-services others'),
-  'Your token': ['explain', 'troubleshooting', 'guides/callers'],
-  Requirements: inFolder('guides', 'scopes owners users optional-tokens'),
-  Tokens: inFolder('guides', 'several-issuers revocation opaque-tokens dpop certificates token-exchange own-issuer'),
-  'Your server': inFolder(
+  'More than a route': inFolder(
     'guides',
-    'errors browsers paths testing probe observability openapi websockets forward-auth',
+    'scopes optional-tokens users owners errors browsers paths testing observability openapi websockets token-exchange revocation opaque-tokens several-issuers own-issuer',
   ),
-  'Look up': [
-    'quick-reference',
-    'settings',
-    'standards',
-    'comparison',
-    'security',
-    'deploy',
-    'operations',
-    'kubernetes',
-    'migration/index',
-  ],
+  'High security': inFolder('guides', 'dpop certificates forward-auth'),
+  'Your issuer': inFolder('issuers', 'index auth0 entra okta keycloak cognito login-services others'),
+  'When something fails': ['troubleshooting', 'explain', 'guides/callers'],
+  'Look up': ['quick-reference', 'settings', 'standards'],
+  'Run the service': ['deploy', 'operations', 'kubernetes'],
+  Decide: ['security', 'guides/probe', 'comparison', 'migration/index'],
 };
 
 /** Entries of the sidebar that are sections of a page. */
@@ -52,9 +43,22 @@ export const furtherItems: Readonly<Record<string, readonly { readonly text: str
 
 const shortTitles: Readonly<Record<string, string>> = {
   index: 'Overview',
+  'guides/callers': 'Call a protected API',
+  'guides/owners': 'Who owns it',
+  'issuers/index': 'Find your settings',
+  'mcp/connect': 'When a client does not connect',
+  operations: 'Runbook',
+  security: 'Security checklist',
   troubleshooting: 'Troubleshooting',
 };
 export const shortTitleOf = (page: string) => shortTitles[page] ?? titleOf(page);
+
+/** Returns the title of a page as people search for it. */
+export function searchedTitleOf(page: string): string {
+  if (/^start\/(?!install)/.test(page)) return `Check access tokens in ${titleOf(page)}`;
+  if (/^issuers\/(?!index)/.test(page)) return `${titleOf(page)}: settings, console steps and tokens`;
+  return titleOf(page);
+}
 
 /** Returns the URL of a file of the repository that is no page of the site. Pages link to it by its path, as GitHub shows it. */
 export function onGitHub(href: string, page: string): string | undefined {

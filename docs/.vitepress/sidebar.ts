@@ -18,7 +18,7 @@ const groupsOf = (groups: Readonly<Record<string, readonly string[]>>) =>
       ...(furtherItems[text] ?? []),
     ],
     // Long sections are closed until one of their pages is open.
-    ...(!/Start|Your token|Look up|Reference/.test(text) && { collapsed: true }),
+    ...(!/Start|MCP|fails|Look up|Reference/.test(text) && { collapsed: true }),
   }));
 
 /** The reference has a sidebar of its own: who looks up a name does not look for a guide. */
