@@ -11,6 +11,7 @@ import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { type Environment, freePort, run, runToEnd, untilProcess } from '../support/child-process.ts';
 import { serve } from '../support/fixture.ts';
 import { AUDIENCE } from '../support/mint.ts';
+import { isNight } from '../support/node-versions.ts';
 import { listen } from '../support/raw-http.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -48,11 +49,15 @@ describe('protected-api-probe', () => {
   test('starts an issuer, and tries an API that trusts it, keys and outages included', async () => {
     const port = await freePort();
     await using target = api(() => ({ issuer: `http://127.0.0.1:${port}/` }));
-    const found = await probeWith([target.url, '--scope', scope, '--serve-issuer', String(port)]);
+    // By day, the other rows are tried in this process only.
+    const only = isNight ? [] : 'control audience signature kid fetch'.split(' ').flatMap((id) => ['--only', id]);
+    const found = await probeWith([target.url, '--scope', scope, '--serve-issuer', String(port), ...only]);
     expect(found.stderr).toContain(`ISSUER=http://127.0.0.1:${port}/ AUDIENCE=${new URL(target.url).origin}`);
     expect(found).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/\n[23]\d\d passed, 0 failed, \d warnings?,/),
+      stdout: expect.stringMatching(
+        isNight ? /\n[23]\d\d passed, 0 failed, \d warnings?,/ : /\n\d\d passed, 0 failed, 0 warnings/,
+      ),
     });
     expect(target.agents).toContain('protected-api-probe (row audience-other)');
   });
@@ -90,6 +95,7 @@ describe('protected-api-probe', () => {
       '--json',
       '--junit',
       'report.xml',
+      ...'given altered elsewhere credentials'.split(' ').flatMap((id) => ['--only', id]),
       '--skip',
       'credentials',
     ];
@@ -121,8 +127,9 @@ describe('protected-api-probe', () => {
     await using target = api((origin) => ({ issuer: server.issuer, audience: origin, publicUrl: origin }));
     const { id, secret } = server.clients.reader;
     const args = [target.url, '--client-id', id, '--issuer', server.issuer];
-    const found = await probeWith([...args, '--scope', scope], '', { CLIENT_SECRET: secret });
-    expect(found).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/\n1\d\d passed, 0 failed/) });
+    const flags = ['--scope', scope, '--only', 'altered', '--only', 'hmac', '--only', 'scope'];
+    const found = await probeWith([...args, ...flags], '', { CLIENT_SECRET: secret });
+    expect(found).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/\n[2-9]\d passed, 0 failed/) });
     const wrong = await probeWith(args, '', { CLIENT_SECRET: 'loud' });
     const stderr = 'Cannot get a token: the token endpoint responded with 401 invalid_client\n';
     expect(wrong).toEqual({ status: 2, stdout: '', stderr });
@@ -133,7 +140,7 @@ describe('protected-api-probe', () => {
 
   test('exits with 3 if the API falls over', async () => {
     const issuer = await createTestIssuer();
-    await using fallen = api(() => issuer.options, 60);
+    await using fallen = api(() => issuer.options, 20);
     expect(await probeWith([fallen.url], await issuer.token({ scope }))).toMatchObject({
       status: 3,
       stdout: expect.stringContaining('\nThe run is incomplete'),

@@ -169,9 +169,9 @@ describe('with the declarations of the package', () => {
   test('declarations name only files of the package, what it is installed with, and its peers', async () => {
     const packages: Readonly<Record<string, { dependencies: object; peerDependencies?: object }>> = {
       auth: manifest,
-      probe,
+      ...(isNight && { probe }),
     };
-    await compilePackage(join(folder, 'probe-dist'), 'probe');
+    if (isNight) await compilePackage(join(folder, 'probe-dist'), 'probe');
     for (const [name, { dependencies, peerDependencies }] of Object.entries(packages)) {
       const from = name === 'auth' ? dist : join(folder, 'probe-dist');
       const declared = (await readdir(from, { recursive: true })).filter((file) => file.endsWith('.d.ts'));
@@ -190,8 +190,12 @@ describe('with the declarations of the package', () => {
   test.each([
     ['typescript', 'nodenext', 'nodenext', 'cts', ''],
     ['typescript', 'preserve', 'bundler', 'ts', ''],
-    ['typescript', 'node16', 'node16', 'cts', 'TS1479'],
-    ...(isNight ? [['typescript-5', 'commonjs', 'bundler', 'ts', 'TS5095'] as const] : []),
+    ...(isNight
+      ? ([
+          ['typescript', 'node16', 'node16', 'cts', 'TS1479'],
+          ['typescript-5', 'commonjs', 'bundler', 'ts', 'TS5095'],
+        ] as const)
+      : []),
   ])('%s finds the declarations with module %s, moduleResolution %s in a file .%s: %s', async (...row) => {
     const [compiler, module, moduleResolution, extension, error] = row;
     const files = [`paired.${extension}`];
@@ -207,7 +211,7 @@ describe('with the declarations of the package', () => {
 
   // One tenth above what was measured.
   test.each([
-    ['200 guarded routes', '', 157_000],
+    ...(isNight ? ([['200 guarded routes', '', 157_000]] as const) : []),
     ['200 routes with a scope', ", { scope: 'a' }", 243_000],
   ])('%s cost no more instantiations than they did', async (_, hook, limit) => {
     const said = await tsc('typescript', '-p', await writeRoutes(hook), '--extendedDiagnostics');
