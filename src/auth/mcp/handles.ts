@@ -1,27 +1,49 @@
 import { ifPossible } from '../values/faults.ts';
 import { RecentMap } from '../values/recent-map.ts';
 
+interface Handle {
+  readonly user: string;
+  readonly tool?: string | undefined;
+}
+
 /** Remembers whose a session or a task is: the 10,000 used last, and 100 of each user. */
 export class McpHandles {
-  readonly #kept = new RecentMap<{ readonly user: string; readonly tool?: string | undefined }>(10_000);
+  readonly #kept = new RecentMap<Handle>(10_000);
+  /** How many each user has: counting them at each request would take longer than the rest of it. */
+  readonly #counts = new Map<string, number>();
+
+  constructor() {
+    this.#kept.onEvict = (_, { user }) => void this.#count(user, -1);
+  }
 
   /** Returns the user, and the tool that a task comes from; or undefined for what is nobody's, or forgotten. */
-  ownerOf(id: string | null | undefined) {
+  ownerOf(id: string | null | undefined): Handle | undefined {
     return typeof id === 'string' ? this.#kept.peek(id) : undefined;
   }
 
   /** Remembers who uses it, unless it is somebody else's. */
   use(id: string, user: string, tool?: string): void {
-    const owner = this.#kept.peek(id) ?? { user, tool };
-    if (owner.user !== user) return;
-    if (!this.#kept.get(id)) this.#kept.set(id, owner);
-    let own = 0;
-    for (const [each, other] of this.#kept) if (other.user === user && ++own > 100) this.end(each);
+    const owner = this.#kept.peek(id);
+    if (owner) return void (owner.user === user && this.#kept.get(id));
+    this.#kept.set(id, { user, tool });
+    if (this.#count(user, 1) <= 100) return;
+    const [oldest] = [...this.#kept].findLast(([, other]) => other.user === user) ?? [];
+    if (oldest !== undefined) this.end(oldest);
   }
 
   /** Forgets it. */
   end(id: string): void {
+    const owner = this.#kept.peek(id);
+    if (!owner) return;
     this.#kept.delete(id);
+    this.#count(owner.user, -1);
+  }
+
+  #count(user: string, change: 1 | -1): number {
+    const count = (this.#counts.get(user) ?? 0) + change;
+    if (count > 0) this.#counts.set(user, count);
+    else this.#counts.delete(user);
+    return count;
   }
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia, NotFoundError, status, t } from 'elysia';
 import type { RequirementContext } from '../../../src/auth/elysia.ts';
+import { isNight } from '../../support/node-versions.ts';
 import { guard, statuses, token } from './guarded.ts';
 
 function toNote(scope: string) {
@@ -184,8 +185,9 @@ describe('a misspelt route option', () => {
   };
   for (const [place, add] of Object.entries(added))
     test.each(Object.entries(besides))(`of ${place}, %s, is rejected, and nothing is served`, async (_, beside) => {
+      // By day, a route gets every spelling, and each other place one of each option.
       for (const [meant, names] of Object.entries(spellings))
-        for (const name of names) {
+        for (const name of isNight || (place === 'a route' && beside === besides.alone) ? names : names.slice(0, 1)) {
           const app: AnyElysia = new Elysia();
           const says = `${name} is not a route option. Did you mean ${meant}?`;
           const error = { name: 'TypeError', message: expect.stringContaining(says) };

@@ -6,6 +6,7 @@ import { type GuardOptions, resourceServer } from '../../../src/auth/elysia.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { AUDIENCE, bearer, nowSeconds, SCOPE } from '../../support/mint.ts';
+import { isNight } from '../../support/node-versions.ts';
 import { bound, makeProof } from '../../support/proof.ts';
 
 type Call = (value?: unknown) => unknown;
@@ -129,7 +130,10 @@ const hooks: Readonly<Record<string, Hook>> = {
 for (const [name, { accepts, rejects, outcomes, decide }] of Object.entries(hooks))
   describe(`${name} that returns`, () => {
     const [accepted, rejected, failed, exceeded] = outcomes;
-    for (const [kind, create] of Object.entries(kinds))
+    // One function reads all of them: by day, each hook gets one kind, and one hook each kind.
+    for (const [kind, create] of Object.entries(kinds).filter(
+      ([each]) => isNight || name === 'isRevoked' || each === 'an object',
+    ))
       test(`${kind} with a then of every sort`, async () => {
         const warned = spyOn(console, 'warn').mockReturnValue();
         const decided = async (behaviour: (typeof behaviours)[string], value: unknown) => {

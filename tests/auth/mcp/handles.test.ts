@@ -29,6 +29,18 @@ test('10,000 sessions are kept in all', () => {
   expect(['owner 0 0', 'owner 0 1', 'one more'].map((each) => isKept(sessions, each))).toEqual([false, true, true]);
 });
 
+test('what left counts for nobody: ended by its owner, or by those of others', () => {
+  const sessions = new McpHandles();
+  open(sessions, 'ada', 0, 100);
+  for (let number = 0; number < 50; number += 1) sessions.end(`ada ${number}`);
+  sessions.end('ada 0');
+  open(sessions, 'ada', 100, 150);
+  expect(['ada 50', 'ada 149'].map((each) => isKept(sessions, each))).toEqual([true, true]);
+  for (let owner = 0; owner < 100; owner += 1) open(sessions, `owner ${owner}`, 0, 100);
+  open(sessions, 'ada', 150, 250);
+  expect(['ada 149', 'ada 150', 'ada 249'].map((each) => isKept(sessions, each))).toEqual([false, true, true]);
+});
+
 test('a session that nobody owns is the first user\u2019s, and is then nobody else\u2019s', () => {
   const sessions = new McpHandles();
   expect(sessions.ownerOf('a')).toBeUndefined();
