@@ -79,7 +79,7 @@ async function blocksOf(page: string): Promise<readonly Block[]> {
   const [first = '', ...others] = (await readText(page)).split(/^##+ (?!\d\. )/m);
   const sections = [['', first], ...others.map((section) => [`#${section.split('\n')[0]}`, section])] as const;
   const found = sections.flatMap(([heading, section]) => {
-    const matches = [...section.matchAll(/^ *```ts( fragment)?\n(.*?)^ *```$/gms)];
+    const matches = [...section.matchAll(/^ *```ts(?: \[\w+\])?( fragment)?\n(.*?)^ *```$/gms)];
     return matches.map(([, mark, text = ''], index) => {
       const id = `${name}${heading}${index > 0 ? ` ${index + 1}` : ''}`;
       return { id, text, isFragment: mark !== undefined };
