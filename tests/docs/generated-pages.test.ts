@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { optionsFromEnvironment } from 'protected-api';
+import { requirements, withRequirements } from '../../scripts/requirements-table.ts';
 import { envExample, options, processSettings, settingsPage } from '../../scripts/settings-page.ts';
 import { settingOf } from '../../src/auth/options/setting.ts';
 import { processRules, readSettings } from '../../src/settings.ts';
@@ -13,6 +14,25 @@ describe('bun run docs', () => {
     'has written %s as it would now',
     async (file, generate) => expect(await readText(file)).toBe(generate()),
   );
+
+  test('has written the table of requirements of the quick reference, whose blocks show what they name', async () => {
+    const page = await readText('docs/quick-reference.md');
+    expect(page).toBe(withRequirements(page));
+    for (const [name, contains, shown] of requirements)
+      for (const cell of shown) {
+        if (cell === undefined || !('block' in cell)) continue;
+        const [path = '', heading] = cell.block.replace(/ \d$/, '').split('#');
+        const [first, ...sections] = (await readText(`docs/${path}.md`)).split(/^##+ (?!\d\. )/m);
+        const section = heading === undefined ? first : sections.find((text) => text.startsWith(`${heading}\n`));
+        const blocks = section?.match(/^ *```(?:ts|js)\b(?:.*\n)+?^ *```$/gm) ?? [];
+        const block = blocks[Number(/ (\d)$/.exec(cell.block)?.[1] ?? 1) - 1] ?? '';
+        expect({ name, block: cell.block, text: block }).toEqual({
+          ...{ name, block: cell.block },
+          text: expect.stringMatching(contains),
+        });
+        expect(block).toMatch(/protected-api|\bguard\b/);
+      }
+  });
 
   const assignments = [...envExample().matchAll(/^(?:# )?([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [
     name,
