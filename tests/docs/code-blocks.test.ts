@@ -371,6 +371,8 @@ const rows: readonly Row[] = [
     ];
   }),
   ['guides/errors#CORS', 'GET /', undefined, 401, '* application/json'],
+  ['guides/browsers', 'GET /messages', undefined, 401, '401 * application/json'],
+  ['guides/browsers', 'GET /messages', {}, 200, '200 * application/json'],
   ['guides/browsers#Without a framework', 'GET /', undefined, 401, '* application/json Bearer scope="read:messages"'],
   ['guides/browsers#Without a framework', 'GET /', { scope: 'read:messages' }, 200, '* application/json;charset=utf-8'],
   ['src/auth/README#In any fetch server', 'GET /', reports, 200, 'ada'],
