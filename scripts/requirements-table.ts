@@ -120,14 +120,14 @@ export function requirementsTable(): string {
       return `[code](${page === 'quick-reference' ? '' : `${page}.md`}${heading ? `#${slugify(heading)}` : ''})`;
     }
     if (!reasons.includes(shown.because)) reasons.push(shown.because);
-    return `no: ${reasons.indexOf(shown.because) + 1}`;
+    return `no (${reasons.indexOf(shown.because) + 1})`;
   };
   const rows = requirements.map(([name, , shown]) => [name, ...shown.map(cell)]);
   const table = [['', ...frameworks], frameworks.map(() => '---').concat('---'), ...rows].map(
     (row) => `| ${row.join(' | ')} |`,
   );
-  const list = reasons.map((reason, index) => `${index + 1}: ${reason}`).join('. ');
-  return `${table.join('\n')}\n\nNot here, because: ${list}.`;
+  const list = reasons.map((reason, index) => `(${index + 1}) ${reason}`).join('. ');
+  return `${table.join('\n')}\n\nNo code here, because: ${list}.`;
 }
 
 /** Returns the quick reference with the table as it is now. */
