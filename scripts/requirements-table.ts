@@ -15,8 +15,8 @@ const asExpress = no('as in Express, with `checkIncoming`');
 const onGuard = at('guides/errors#Your own format');
 
 /**
- * Each requirement with what its block contains, and where each framework has it, in the order of `frameworks`. The quick reference has
- * this as a table, and a test looks up each block.
+ * Each requirement with what its block contains, and where each framework has it, in the order of `frameworks`. The
+ * quick reference has this as a table, and a test looks up each block.
  */
 export const requirements: readonly (readonly [
   name: string,
