@@ -1,25 +1,20 @@
-import { createGuardCore } from '../guard/core.ts';
 import { isAccepted as wasAccepted } from '../guard/decision.ts';
-import { guardOf } from '../guard/guard.ts';
-import type { RoutePolicy } from '../guard/requirements.ts';
-import { type Decided, preparedGuard } from '../guard/route-check.ts';
+import type { Decided } from '../guard/route-check.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { settingOf } from '../options/setting.ts';
 import { isProof } from '../proof/check-proof.ts';
 import { Rejected, rejections } from '../rejections.ts';
-import { readClaims } from '../token/claims.ts';
-import type { Trust } from '../token/trust.ts';
-import type { CheckedOptions, Claims, GuardOptions, GuardRequest, Requirements } from '../types.ts';
-import { isJsonObject, isText, type Members } from '../values/json.ts';
+import type { CheckedOptions, GuardOptions, RejectionReason, Requirements } from '../types.ts';
+import { isText, type Members } from '../values/json.ts';
 import { describeChecks } from './checks/checks.ts';
-import { adviceFor, type Check, changeFor, doubtKind, type Explained, show } from './checks/explained.ts';
+import { adviceFor, type Check, changeFor, doubtKind, type Explained } from './checks/explained.ts';
 import { isBoundBy } from './checks/requirement-checks.ts';
-import { findTrust, keyFaultOf, observe, type Seen } from './observed.ts';
+import { decideOn } from './observed.ts';
 import { decodePasted, membersOf } from './pasted.ts';
-import { findProof, type PastedProof, requestWith, thumbprintOf } from './pasted-proof.ts';
+import { findProof, requestWith, thumbprintOf } from './pasted-proof.ts';
 import { type Explanation, type Unverified, withRender, withVerdicts } from './render.ts';
 import { whyNoSetting } from './unchecked/known-issuers.ts';
-import { describeOutcome, namePage } from './unchecked/outcome.ts';
+import { type Advised, describeOutcome, namePage } from './unchecked/outcome.ts';
 import { explainUnchecked } from './unchecked/unchecked.ts';
 
 /** How a token is explained. */
@@ -58,93 +53,46 @@ export async function explainToken(
   const nameOf = (option: string) => (words === 'options' ? option : settingOf(option));
   if (given.issuer === undefined && given.audience === undefined) return explainUnchecked(decoded, given, nameOf);
   const checked = checkOptions(given as GuardOptions);
-  const { options, seen } = observe(checked);
-  const request = requestWith(decoded.text, decoded.otherScheme ?? schemeFor(checked, decoded.claims), proof, checked);
-  const { core, result } = await decideOn(request, options, seen, requirements, proof);
-  const [rejected, later] = seen.rejections;
-  const reason = rejected?.reason;
-  const { claims, issuer, trust } = await findTrust(core, seen, decoded.claims);
-  const states = core.state().issuers;
-  const nowSeconds = Date.now() / 1000;
-  const lacksScope = core.checkAnyScope?.(claims as Claims);
-  const isAccepted = !reason || (/^(?:scope|authentication)_insufficient$/.test(reason) && !lacksScope);
-  const unverified =
-    reason === 'keys_unavailable' && trust
-      ? (readUnverified(claims, trust, nowSeconds, core.readRequirements(requirements)) ?? lacksScope ?? 'accepted')
-      : undefined;
-  const described: Explained = {
-    ...decoded,
-    claims,
-    isIntrospected: seen.introspected !== undefined,
-    options: { ...checked, ...trust?.rules, issuer: states.map((each) => each.issuer) },
-    issuer,
-    lookup: seen.lookup?.said,
-    requirements,
-    rejected: unverified instanceof Rejected ? unverified : rejected,
-    nowSeconds,
-    lastFailure: (states.find((each) => each.issuer === issuer) ?? states[0])?.lastFailure,
-    keyIds: seen.published.get(issuer ?? '')?.map(({ kid }) => show(kid)),
-    keyFault: keyFaultOf(seen, issuer, decoded.header.kid, claims, (trust?.rules ?? checked).algorithms),
-    nameOf,
-    proof: proof && { pasted: proof, thumbprint: await thumbprintOf(proof), later },
-  };
-  const checks = describeChecks(described);
-  const explained = { isAccepted, checks: withVerdicts(checks, rejected, unverified), suggestion: undefined };
-  if (wasAccepted(result) || !reason) {
-    const advice = ['Token is accepted', ...doubtsAbout(claims, result)].join('. ') + decoded.aside;
-    return withRender({ ...explained, status: 200, error: undefined, advice });
-  }
-  const doubt = doubtKind(claims);
-  const hopeless = whyNoSetting(decoded.header, claims);
-  const change = seen.introspected || hopeless ? undefined : changeFor(checks, reason);
   const scheme = decoded.otherScheme ?? schemeFor(checked, decoded.claims);
-  const outcome = change
-    ? await describeOutcome(change, { given: given as GuardOptions, explained: described, scheme })
-    : '';
-  const isOtherKind = doubt !== '' && reason === 'audience_mismatch';
-  const advised = hopeless ?? (isOtherKind ? doubt : adviceFor(checks, reason) || rejections[reason].description);
-  const doubted = doubt === '' || isOtherKind ? '' : `. ${doubt}`;
-  const advice = advised + outcome + doubted + namePage(reason, claims.iss);
+  const decided = await decideOn(
+    checked,
+    decoded,
+    requestWith(decoded.text, scheme, proof, checked),
+    requirements,
+    proof,
+  );
+  const { result, rejected, unverified, isAccepted, seen, ...about } = decided;
+  const explained: Explained = {
+    ...{ ...decoded, ...about, requirements, nameOf, nowSeconds: Date.now() / 1000 },
+    rejected: unverified instanceof Rejected ? unverified : rejected,
+    isIntrospected: seen.introspected !== undefined,
+    lookup: seen.lookup?.said,
+    proof: proof && { pasted: proof, thumbprint: await thumbprintOf(proof), later: seen.rejections[1] },
+  };
+  const checks = describeChecks(explained);
+  const common = { isAccepted, checks: withVerdicts(checks, rejected, unverified), suggestion: undefined };
+  if (wasAccepted(result) || !rejected) {
+    const advice = ['Token is accepted', ...doubtsAbout(explained.claims, result)].join('. ') + decoded.aside;
+    return withRender({ ...common, status: 200, error: undefined, advice });
+  }
+  const { reason } = rejected;
+  const advice = await adviseRejected(reason, checks, { given: given as GuardOptions, explained, scheme });
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : adviseUnverified(checks, unverified);
   const error = errorIn(result.body) ?? rejections[reason].error;
-  return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere + decoded.aside });
+  return withRender({ ...common, status: result.status, error, advice: advice + elsewhere + decoded.aside });
 }
 
-/** Decides about a request as of now, and if its proof is too old, also as of when that was made. */
-async function decideOn(
-  request: GuardRequest,
-  options: GuardOptions,
-  { rejections: rejected, published }: Seen,
-  requirements: Requirements,
-  proof: PastedProof | undefined,
-) {
-  let now = Date.now;
-  const onKeys = (issuer: string, keys: readonly unknown[]) => void published.set(issuer, keys.filter(isJsonObject));
-  const core = createGuardCore(options, { onKeys, onRejection: (each) => void rejected.push(each), now: () => now() });
-  const check = preparedGuard(guardOf(core)).prepare(requirements);
-  const result = await check(request);
-  const { iat } = proof?.claims ?? {};
-  if (rejected[0]?.reason === 'proof_time' && typeof iat === 'number') {
-    now = () => iat * 1000;
-    // Another object, because checks of the same one share what they have found.
-    await check({ ...request });
-  }
-  core.stop();
-  return { core, result };
-}
-
-/**
- * Returns what the claims of a token lead to although its signature cannot be verified, so that a wrong audience shows
- * during an outage too. Nothing of it is to be trusted.
- */
-function readUnverified(
-  given: Members,
-  { checks }: Trust,
-  nowSeconds: number,
-  { check }: Pick<RoutePolicy, 'check'>,
-): Rejected | undefined {
-  const claims = readClaims(given, checks, nowSeconds);
-  return claims instanceof Rejected ? claims : check(claims);
+/** Returns what to change for a reason, and what follows from that. */
+async function adviseRejected(reason: RejectionReason, checks: readonly Check[], advised: Advised): Promise<string> {
+  const { header, claims, isIntrospected } = advised.explained;
+  const doubt = doubtKind(claims);
+  const hopeless = whyNoSetting(header, claims);
+  const change = isIntrospected || hopeless ? undefined : changeFor(checks, reason);
+  const outcome = change ? await describeOutcome(change, advised) : '';
+  const isOtherKind = doubt !== '' && reason === 'audience_mismatch';
+  const advice = hopeless ?? (isOtherKind ? doubt : adviceFor(checks, reason) || rejections[reason].description);
+  const doubted = doubt === '' || isOtherKind ? '' : `. ${doubt}`;
+  return advice + outcome + doubted + namePage(reason, claims.iss);
 }
 
 /** Returns a sentence on the check that would reject the claims. That of the issuer is the advice already. */

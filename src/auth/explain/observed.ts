@@ -1,14 +1,28 @@
-import type { GuardCore } from '../guard/core.ts';
+import { createGuardCore, type GuardCore } from '../guard/core.ts';
+import { guardOf } from '../guard/guard.ts';
+import type { RoutePolicy } from '../guard/requirements.ts';
+import { preparedGuard } from '../guard/route-check.ts';
 import { whySkipped } from '../keys/jwk-set.ts';
 import { isKeyFor } from '../keys/tenants.ts';
 import { describeValue } from '../options/describe-value.ts';
 import { Rejected } from '../rejections.ts';
+import { readClaims } from '../token/claims.ts';
 import { responseOf } from '../token/introspection.ts';
-import type { Algorithm, CheckedOptions, FindIssuer, GuardOptions } from '../types.ts';
+import type { Trust } from '../token/trust.ts';
+import type {
+  Algorithm,
+  CheckedOptions,
+  Claims,
+  FindIssuer,
+  GuardOptions,
+  GuardRequest,
+  Requirements,
+} from '../types.ts';
 import { printable } from '../values/ascii.ts';
 import { isJsonObject, type Members, namesIn } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
-import { joined } from './checks/explained.ts';
+import { type Explained, joined, show } from './checks/explained.ts';
+import type { PastedProof } from './pasted-proof.ts';
 
 /** What is learned from a guard that explains. */
 export interface Seen {
@@ -53,7 +67,11 @@ export function observe(checked: CheckedOptions) {
     replayStore: { markUsed: () => true },
     clientCertificate: clientCertificate && (() => undefined),
   };
-  return { options, seen };
+  const listeners = {
+    onKeys: (issuer: string, keys: readonly unknown[]) => void seen.published.set(issuer, keys.filter(isJsonObject)),
+    onRejection: (rejected: Rejected) => void seen.rejections.push(rejected),
+  };
+  return { options, listeners, seen };
 }
 
 function observeIntrospection(introspect: CheckedOptions['introspect'], seen: Seen): CheckedOptions['introspect'] {
@@ -77,8 +95,68 @@ function observeLookup(find: FindIssuer, seen: Seen): FindIssuer {
   };
 }
 
+/**
+ * Decides about a request as a guard with these options does, and returns what is learned from that. If the proof is
+ * too old, it is also decided as of when that was made.
+ */
+export async function decideOn(
+  checked: CheckedOptions,
+  decoded: Pick<Explained, 'header' | 'claims'>,
+  request: GuardRequest,
+  requirements: Requirements,
+  proof: PastedProof | undefined,
+) {
+  const { options, listeners, seen } = observe(checked);
+  let now = Date.now;
+  const core = createGuardCore(options, { ...listeners, now: () => now() });
+  const check = preparedGuard(guardOf(core)).prepare(requirements);
+  const result = await check(request);
+  const [rejected] = seen.rejections;
+  const { iat } = proof?.claims ?? {};
+  if (rejected?.reason === 'proof_time' && typeof iat === 'number') {
+    now = () => iat * 1000;
+    // Another object, because checks of the same one share what they have found.
+    await check({ ...request });
+  }
+  core.stop();
+  const { claims, issuer, trust } = await findTrust(core, seen, decoded.claims);
+  const lacksScope = core.checkAnyScope?.(claims as Claims);
+  const isOfRoute = /^(?:scope|authentication)_insufficient$/.test(rejected?.reason ?? '') && !lacksScope;
+  const isUnknown = rejected?.reason === 'keys_unavailable' && trust !== undefined;
+  const states = core.state().issuers;
+  return {
+    result,
+    seen,
+    rejected,
+    /** Whether routes that require only a token accept it. */
+    isAccepted: rejected === undefined || isOfRoute,
+    unverified: isUnknown
+      ? (readUnverified(claims, trust, core.readRequirements(requirements)) ?? lacksScope ?? ('accepted' as const))
+      : undefined,
+    claims,
+    issuer,
+    options: { ...checked, ...trust?.rules, issuer: states.map((each) => each.issuer) },
+    lastFailure: (states.find((each) => each.issuer === issuer) ?? states[0])?.lastFailure,
+    keyIds: seen.published.get(issuer ?? '')?.map(({ kid }) => show(kid)),
+    keyFault: keyFaultOf(seen, issuer, decoded.header.kid, claims, (trust?.rules ?? checked).algorithms),
+  };
+}
+
+/**
+ * Returns what the claims of a token lead to although its signature cannot be verified, so that a wrong audience shows
+ * during an outage too. Nothing of it is to be trusted.
+ */
+function readUnverified(
+  given: Members,
+  { checks }: Trust,
+  { check }: Pick<RoutePolicy, 'check'>,
+): Rejected | undefined {
+  const claims = readClaims(given, checks, Date.now() / 1000);
+  return claims instanceof Rejected ? claims : check(claims);
+}
+
 /** Returns the claims of a token, and what its guard verifies tokens with that have this `iss`. */
-export async function findTrust({ trusts }: GuardCore, { introspected, lookup }: Seen, decoded: Members) {
+async function findTrust({ trusts }: GuardCore, { introspected, lookup }: Seen, decoded: Members) {
   const claims = introspected ? { iss: trusts.introspected?.rules.issuer, ...introspected } : decoded;
   // The function `issuer` is not called for this: what it returned is kept for a while.
   const found = lookup?.isCalled === false ? undefined : await trusts.of(claims.iss);
@@ -87,7 +165,7 @@ export async function findTrust({ trusts }: GuardCore, { introspected, lookup }:
 }
 
 /** Returns why the key with this `kid`, which the issuer publishes, does not verify a token with these claims. */
-export function keyFaultOf(
+function keyFaultOf(
   { published, skipped }: Seen,
   issuer = '',
   kid: unknown,

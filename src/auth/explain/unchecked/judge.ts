@@ -28,11 +28,8 @@ export async function judge(
   requirements: Requirements,
 ): Promise<RejectionReason | undefined> {
   const checked = checkOptions(given);
-  const { options, seen } = observe(checked);
-  const core = createGuardCore(options, {
-    verifierFor: createReader,
-    onRejection: (each) => void seen.rejections.push(each),
-  });
+  const { options, listeners, seen } = observe(checked);
+  const core = createGuardCore(options, { ...listeners, verifierFor: createReader });
   await guardOf(core).check(requestWith(text, scheme, undefined, checked), requirements);
   core.stop();
   return seen.rejections[0]?.reason;

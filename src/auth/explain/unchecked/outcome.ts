@@ -10,7 +10,7 @@ import { pageOf } from './known-issuers.ts';
 /* What follows from the advice to change options, so that it leads nobody in a circle. */
 
 /** What the outcome of advice is found from. */
-interface Advised {
+export interface Advised {
   readonly given: GuardOptions;
   /** With the options that were given. */
   readonly explained: Explained;
