@@ -1,10 +1,10 @@
-import type { ProbeOptions } from './run/options.ts';
+import type { ProbeOptions } from './options/options.ts';
+import type { ProbeReport } from './report/result.ts';
 import { runProbe } from './run/probe.ts';
-import type { ProbeReport } from './run/result.ts';
 
+export type { Depth, ProbeOptions, ProbeResponse, ProbeTarget } from './options/options.ts';
+export type { ProbedRow, ProbeReport, Verdict } from './report/result.ts';
 export type { Level, Needs, Profile } from './row/description.ts';
-export type { Depth, ProbeOptions, ProbeResponse, ProbeTarget } from './run/options.ts';
-export type { ProbedRow, ProbeReport, Verdict } from './run/result.ts';
 
 /**
  * Tries a resource server from outside: with tokens that must be rejected, and some that must not, row by row. It needs

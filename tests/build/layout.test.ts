@@ -68,6 +68,13 @@ function isAllowed(specifier: string, file: string, place: string, imports: read
 test('MAINTAINING.md names each room and file of src once', () =>
   expect(order.toSorted()).toEqual([...new Set(sourceFiles.map(placeOf))].toSorted()));
 
+/** More than a reader surveys at once. */
+const maxFiles = 13;
+test(`no room has more than ${maxFiles} files`, () => {
+  const folders = Map.groupBy(sourceFiles, (file) => dirname(file));
+  expect([...folders].filter(([, files]) => files.length > maxFiles).map(([folder]) => folder)).toEqual([]);
+});
+
 test.each(sourceFiles)('%s imports only what MAINTAINING.md names', async (file) =>
   expect(forbiddenImports(file, await readText(`src/${file}`))).toEqual([]),
 );

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, setSystemTime, test } from 'bun:test';
 import { createHmac, createPublicKey } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
 import {
   compactVerify,
   createLocalJWKSet,
@@ -11,11 +10,9 @@ import {
   type JWTPayload,
   jwtVerify,
 } from 'jose';
-import { startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
-import { runProbe } from '../../src/probe/run/probe.ts';
 import * as faults from '../probe/servers/faults.ts';
-import { audience, type Handler, type Planted, rightServer, scope } from '../probe/servers/server.ts';
-import { listen } from '../support/raw-http.ts';
+import { audience, type Planted, scope } from '../probe/servers/server.ts';
+import { tried } from './faults/run.ts';
 
 // Faults as they stand in code, each in a server that is right otherwise. What the probe notices of them is counted
 // with all of its rows, as a user runs it: no row is named.
@@ -201,50 +198,8 @@ const planted: Readonly<Record<string, Planted>> = {
   'a challenge that cannot be parsed': faults.challenging('Bearer error="invalid_token'),
 };
 
-/** Time passes only while the probe waits for it. */
-const clock = {
-  now: () => Date.now(),
-  async sleep(ms: number) {
-    setSystemTime(Date.now() + ms);
-  },
-};
 afterAll(() => void setSystemTime());
-
-/** Serves a function by node:http, which shows paths and upgrades as they came. */
-async function served(handler: Handler) {
-  const respond = async ({ method, url = '', rawHeaders }: IncomingMessage) => {
-    const sent: [string, string][] = [['x-url', url]];
-    for (let at = 0; at < rawHeaders.length; at += 2) sent.push([rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '']);
-    return handler(new Request(audience + url, { method: String(method), headers: sent }));
-  };
-  const server = createServer(async (request, response) => {
-    const { status, headers, ...body } = await respond(request).then(async (found) => ({
-      status: found.status,
-      headers: found.headers,
-      text: await found.text(),
-    }));
-    response.writeHead(status, Object.fromEntries(headers)).end(body.text);
-  });
-  server.on('upgrade', async (request, socket) => {
-    const { ok, status } = await respond(request);
-    const line = ok
-      ? '101 X\r\nConnection: Upgrade\r\nUpgrade: websocket'
-      : `${status} X\r\nConnection: close\r\nContent-Length: 0`;
-    socket.end(`HTTP/1.1 ${line}\r\n\r\n`);
-  });
-  return { url: `http://127.0.0.1:${await listen(server)}/messages/secret`, close: () => server.close() };
-}
-
-async function faultsOf(server: Planted): Promise<readonly string[]> {
-  const issuer = await startServedIssuer({ audience });
-  const { right, parts } = rightServer(issuer, audience);
-  const api = await served((request) => server(request, right, parts));
-  const options = { issuer: issuer.issuer, targets: [{ url: api.url, scope }], skip: ['error-huge', 'dpop'] };
-  const { failed, warnings, isComplete } = await runProbe(options, issuer.server, clock);
-  await Promise.all([issuer.server.close(), api.close()]);
-  // An API that rejects good tokens half-way is noticed, too: no such run passes.
-  return [...[...failed, ...warnings].map(({ id }) => id), ...(isComplete ? [] : ['(incomplete)'])];
-}
+const faultsOf = async (server: Planted) => (await tried(server)).noticed;
 
 describe('the probe', () => {
   test(`notices ${Object.keys(planted).length} faults, and none in the right server`, async () => {

@@ -4,7 +4,7 @@ import { createTestIssuer } from '../../src/auth/testing.ts';
 import { stackNames } from '../../src/probe/advice/advice.ts';
 import { stacks } from '../../src/probe/advice/stacks.ts';
 import { type ProbeOptions, probe } from '../../src/probe/index.ts';
-import { summaryOf } from '../../src/probe/run/harm.ts';
+import { summaryOf } from '../../src/probe/report/harm.ts';
 import { rows } from '../../src/probe/run/rows.ts';
 
 type Claims = Readonly<Record<string, unknown>>;

@@ -3,12 +3,13 @@ import { createGuard } from '../../src/auth/index.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { careful } from '../../src/probe/http/brake.ts';
 import { type Depth, type ProbeOptions, probe } from '../../src/probe/index.ts';
+import { junitOf } from '../../src/probe/report/report.ts';
 import type { Needs } from '../../src/probe/row/description.ts';
+import { ownRows } from '../../src/probe/row/own-rows.ts';
 import type { Row } from '../../src/probe/row/row.ts';
 import { limits, requestsOf, within } from '../../src/probe/run/choice.ts';
 import { plan } from '../../src/probe/run/probe.ts';
-import { junitOf } from '../../src/probe/run/report.ts';
-import { ownRows, rows } from '../../src/probe/run/rows.ts';
+import { rows } from '../../src/probe/run/rows.ts';
 
 const depths: readonly Depth[] = ['quick', 'standard', 'full'];
 const needs: readonly Needs[] = ['nothing', 'token', 'issuer'];

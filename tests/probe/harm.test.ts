@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { byHarm, endOfServer, harmOf, notRecovered, summaryOf } from '../../src/probe/run/harm.ts';
-import { reportOf } from '../../src/probe/run/report.ts';
-import type { ProbedRow } from '../../src/probe/run/result.ts';
+import { byHarm, endOfServer, harmOf, notRecovered, summaryOf } from '../../src/probe/report/harm.ts';
+import { reportOf } from '../../src/probe/report/report.ts';
+import type { ProbedRow } from '../../src/probe/report/result.ts';
 
 const row = (about: Partial<ProbedRow>): ProbedRow => ({
   ...{ id: 'audience-other', target: 'GET https://api.invalid/', rule: 'RFC 7519 §4.1.3', level: 'must' },

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { createServer } from 'node:http';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { type ProbeOptions, probe } from '../../src/probe/index.ts';
-import { operationsOf } from '../../src/probe/run/openapi.ts';
+import { operationsOf } from '../../src/probe/options/openapi.ts';
+import type { Verdict } from '../../src/probe/report/result.ts';
 import { plan, runProbe } from '../../src/probe/run/probe.ts';
-import type { Verdict } from '../../src/probe/run/result.ts';
 import { isAllowedInMetadata } from '../../src/probe/values/url.ts';
 import { listen } from '../support/raw-http.ts';
 

@@ -5,7 +5,7 @@ import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, type JWTP
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import type { ProbeOptions, Verdict } from '../../src/probe/index.ts';
 import { startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
-import { notRecovered } from '../../src/probe/run/harm.ts';
+import { notRecovered } from '../../src/probe/report/harm.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
 import { listen } from '../support/raw-http.ts';
 import { at, credentials, failingOpen, opensAt, opensIf, rejecting, rejection, tokenOf } from './servers/faults.ts';

@@ -1,8 +1,8 @@
 import { afterAll, expect, setSystemTime, test } from 'bun:test';
 import { startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
-import { mcpRows } from '../../src/probe/requests/mcp.ts';
-import { mcpMetadataRows } from '../../src/probe/requests/mcp-metadata.ts';
-import { mcpTokenRows } from '../../src/probe/requests/mcp-tokens.ts';
+import { mcpRows } from '../../src/probe/mcp/mcp.ts';
+import { mcpMetadataRows } from '../../src/probe/mcp/mcp-metadata.ts';
+import { mcpTokenRows } from '../../src/probe/mcp/mcp-tokens.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
 import { goodMcp, keepingMcp, plantedMcp, streamingMcp } from './servers/mcp.ts';
 import { audience, type Planted, rightServer, scope } from './servers/server.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { probe } from '../../src/probe/index.ts';
-import { harmOf } from '../../src/probe/run/harm.ts';
-import { junitOf, reportOf } from '../../src/probe/run/report.ts';
-import type { ProbedRow } from '../../src/probe/run/result.ts';
+import { harmOf } from '../../src/probe/report/harm.ts';
+import { junitOf, reportOf } from '../../src/probe/report/report.ts';
+import type { ProbedRow } from '../../src/probe/report/result.ts';
 import { rows } from '../../src/probe/run/rows.ts';
 import { groupBy } from '../../src/probe/values/group-by.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createSender } from '../http/sender.ts';
-import type { Depth, ProbeOptions } from '../run/options.ts';
+import type { Depth, ProbeOptions } from '../options/options.ts';
 import { parseObject } from '../values/json.ts';
 
 // Here flags become the options of a run.

@@ -1,9 +1,9 @@
 import { fstatSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { type KeyServer, publishPlain } from '../issuer/served-issuer.ts';
-import type { ProbeOptions } from '../run/options.ts';
+import type { ProbeOptions } from '../options/options.ts';
+import type { ProbeReport } from '../report/result.ts';
 import { plan, runProbe } from '../run/probe.ts';
-import type { ProbeReport } from '../run/result.ts';
 import { discoverToken, resourceOf } from './fetch-token.ts';
 import { type Flags, optionsOfFlags, readFlags } from './flags.ts';
 import { serveIssuer, trusting } from './issuer.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { summaryOf } from '../run/harm.ts';
-import { junitOf } from '../run/report.ts';
-import type { ProbeReport } from '../run/result.ts';
-import { sarifOf } from '../run/sarif.ts';
+import { summaryOf } from '../report/harm.ts';
+import { junitOf } from '../report/report.ts';
+import type { ProbeReport } from '../report/result.ts';
+import { sarifOf } from '../report/sarif.ts';
 import type { Flags } from './flags.ts';
 
 // Here a report goes to the terminal and into files.

@@ -91,10 +91,11 @@ export const sideKey = (name: string) => keyNamed(name, 'RS256', name === 'weak'
 export const publishedSecret = Buffer.alloc(32, 1);
 const published = (name: string, kid: string, members: Members = {}) => publish(sideKey(name), `probe-${kid}`, members);
 const curveKey = () => keyNamed('curve', 'ES256');
-/** Keys beside the issuer's own: two under one kid, and some that verify no token. */
+/** Keys beside the issuer's own: two under one kid, one that is withdrawn, and some that verify no token. */
 const sideKeys = (): readonly Members[] => [
   ...['first twin', 'second twin'].map((name) => published(name, 'twins')),
   published('weak', 'weak'),
+  published('retiring', 'retiring'),
   published('rotated', 'encrypting', { use: 'enc' }),
   published('rotated', 'wrapping', { use: undefined, key_ops: ['wrapKey'] }),
   published('rotated', 'for-ps256', { alg: 'PS256' }),

@@ -1,4 +1,5 @@
 import { base64url, bytesOf, forge, strangersKey, withSignature } from '../forge/forge.ts';
+import { expiring } from '../row/changes.ts';
 import { type Answer, type Attempt, controlSubject } from '../row/row.ts';
 import { finding, rejects, requests, response } from '../row/topic.ts';
 import { nowSeconds } from '../values/time.ts';
@@ -93,12 +94,10 @@ export const cacheRows = requests(
       sent: 'a good token, and the same again once it has expired',
       ...finding('a rejection of the second', 2 * leeways.length, async (trial) => {
         for (const leeway of leeways) {
-          const { outcome, words } = await trial.send({
-            token: () => ({ claims: { exp: nowSeconds() - leeway - 1 } }),
-          });
+          const { outcome, words } = await trial.send({ token: () => expiring(-leeway - 1) });
           if (outcome === 'unclear') return { verdict: 'inconclusive', got: words };
           if (outcome === 'served') continue;
-          const token = forge(trial.base, { claims: { exp: nowSeconds() - leeway + 2 } });
+          const token = forge(trial.base, expiring(2 - leeway));
           if ((await trial.send({ token: () => token })).outcome !== 'served') continue;
           await trial.wait(waitSeconds * 1000);
           return rejects(trial, { token: () => token });

@@ -35,6 +35,7 @@ const hasScheme = ofParsed((answer) => ofTokens(answer) === undefined);
 const isParsed = of401((answer) => challengesIn(answer.headers.get('www-authenticate')) === undefined);
 const lists = (answer: Answer, name: string) => ofTokens(answer)?.parameters.filter(([each]) => each === name) ?? [];
 const value = (answer: Answer, name: string) => lists(answer, name)[0]?.[1];
+const expired: Attempt = { token: { claims: { exp: 1 } } };
 const wrongScope: Attempt = { token: { claims: { scope: '' } } };
 
 export const challengeRows = requests(
@@ -101,6 +102,16 @@ export const challengeRows = requests(
       level: 'should',
       rule: 'RFC 6750 §3.1',
       remedy: 'Respond with 401, not 403 or 404, to a bad token',
+    },
+    'status-expired': {
+      sent: 'a token that has expired',
+      ...response('401', expired, (answer) =>
+        answer.outcome === 'rejected' && answer.status !== 401 ? said(answer) : undefined,
+      ),
+      level: 'should',
+      needs: 'issuer',
+      rule: 'RFC 6750 §3.1',
+      remedy: 'Respond with 401, not 403, to an expired token: a client renews its token after a 401 only',
     },
     'no-repetition': {
       sent: 'text that is not a token',

@@ -39,7 +39,14 @@ export const credentials = [
         ...accepted(authorization('Bearer   TOKEN')),
         rule: 'RFC 9110 §11.4',
       },
-      basic: { sent: 'a good token as Basic credentials', ...each('Basic TOKEN') },
+      basic: {
+        sent: 'a good token as Basic credentials, as the user and as the password',
+        ...finding('a rejection (4xx)', 3, (trial) => {
+          const token = forge(trial.base);
+          const pairs = [`${token}:`, `user:${token}`].map((pair) => btoa(pair));
+          return rejects(trial, ...['TOKEN', ...pairs].map((text) => authorization(`Basic ${text}`)));
+        }),
+      },
       none: { sent: 'a good token without a scheme', ...each('TOKEN') },
       other: {
         sent: 'a good token of another scheme',

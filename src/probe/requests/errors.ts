@@ -53,13 +53,14 @@ export const errorRows = requests(
       ...withToken('eyJ.eyJ.AAAA', 'bm8.bm8.bm8', 'bnVsbA.bnVsbA.AAAA', 'W10.W10.AAAA'),
     },
     claims: {
-      sent: 'claims of odd types',
+      sent: 'claims of odd types, and such that are no object',
       ...withChanges(
         ...claims('aud', null),
         ...claims('exp', {}),
         ...claims('scope', { a: [] }),
         ...claims('iss', ['x']),
         ...claims('sub', 1, {}),
+        ...['null', '[]', '1'].map((payloadText) => ({ payloadText })),
       ),
       needs: 'issuer',
     },

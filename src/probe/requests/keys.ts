@@ -1,13 +1,13 @@
 import { type Forgery, strangersKey } from '../forge/forge.ts';
-import { type IssuerMode, type KeyServer, rotate, sideKey } from '../issuer/served-issuer.ts';
+import type { IssuerMode, KeyServer } from '../issuer/served-issuer.ts';
 import type { Answer, Finding, Trial } from '../row/row.ts';
-import { acceptedTokens, finding, isServed, requests } from '../row/topic.ts';
+import { finding, isServed, requests } from '../row/topic.ts';
+import { renewalLines, tooSoon } from './rotation.ts';
 
 // Which of the keys that an issuer publishes may verify a token, and what tokens make a server fetch.
 
 const isIntrusive = (trial: Trial) =>
   isServed(trial) ?? (trial.isIntrusive ? undefined : 'Unknown kids in number, and huge responses: --intrusive');
-const tooSoon = 'The API did not fetch the keys again so soon (--patient waits for it)';
 const unknownKid: Forgery = () => ({ header: { kid: `unknown-${Math.random()}` } });
 
 /** What came while the issuer responded in another way. */
@@ -75,6 +75,25 @@ async function sendBoth(trial: Trial, kid: string | undefined) {
   return { letIn, good: await trial.send({ token: {} }) };
 }
 
+/** Sends an unknown kid while the issuer hangs, so that the API fetches keys, and then a good token. */
+const hanging = finding('a response within ten seconds', 2, async ({ server, send, patience }) => {
+  if (!server) return { verdict: 'skipped', got: '' };
+  const { fetches, mode: usual } = server;
+  server.mode = { kind: 'hang' };
+  const sendUnknown = () => send({ token: unknownKid });
+  let unknown = await sendUnknown();
+  const hasFetched = () => server.fetches > fetches;
+  if (!hasFetched())
+    await patience?.until(async () => {
+      unknown = await sendUnknown();
+      return hasFetched();
+    });
+  const good = await send({ token: {} });
+  server.mode = usual;
+  const silent = [unknown, good].find(({ status }) => status === 0);
+  if (hasFetched()) return { verdict: silent ? 'failed' : 'passed', got: (silent ?? unknown).words };
+  return notFetched(good);
+});
 /** Sends a good token once the keys are too old. An API that has none left says so with 503, not of the token. */
 const aged = finding('success, or 503', 1, async ({ server, send, patience }) => {
   if (!server || !patience) return { verdict: 'skipped', got: 'It waits for eleven minutes: --patient' };
@@ -107,40 +126,6 @@ const redirect = whileIssuer(
   'redirected',
 );
 const huge = whileIssuer('after a response of 40 MB in place of the keys', { kind: 'huge' });
-
-/** At the beginning of a run: the API fetches the keys once more. */
-export const rotationRows = requests(
-  'key',
-  {
-    rule: 'OpenID Connect Core §10.1.1',
-    needs: 'issuer',
-    level: 'should',
-    remedy: 'Let a client for JWK Sets fetch the keys again for a kid that it does not know',
-    ownCode: 'Fetch the keys again for an unknown kid, at most once in a while',
-    skip: isServed,
-  },
-  {
-    rotated: {
-      sent: 'a token by a key that the issuer has just published',
-      ...finding('success: the keys are fetched again', 1, async (trial) => {
-        if (!trial.server) return { verdict: 'skipped', got: '' };
-        const { fetches } = trial.server;
-        rotate(trial.server);
-        const way = acceptedTokens(() => ({ header: { kid: 'probe-rotated' }, key: sideKey('rotated') }));
-        const { server } = trial;
-        let found = await way.run(trial);
-        const isEarly = () => found.verdict === 'failed' && server.fetches === fetches;
-        if (isEarly())
-          await trial.patience?.until(async () => {
-            found = await way.run(trial);
-            return !isEarly();
-          });
-        return isEarly() ? { verdict: 'skipped', got: tooSoon } : found;
-      }),
-      fetches: true,
-    },
-  },
-);
 
 /** At the end of a run: after them, a server may not fetch for a while. */
 export const fetchRows = [
@@ -185,10 +170,19 @@ export const fetchRows = [
       },
       'outage-forged': outage.forged,
       outage: outage.good,
+      hang: {
+        sent: 'an unknown kid while the issuer takes connections and says nothing, and then a good token',
+        ...hanging,
+        ...keeps,
+        rule: 'CWE-400; CWE-1088',
+        fetches: true,
+        disturbs: true,
+      },
       'redirect-forged': redirect.forged,
       redirect: redirect.good,
       huge: { ...huge.good, fetches: true, skip: isIntrusive },
       aged: { sent: 'a good token eleven minutes into an outage of the issuer', ...aged, ...keeps, disturbs: true },
+      ...renewalLines,
       // Some keep it for minutes, so it comes last.
       'malformed-forged': malformed.forged,
       malformed: malformed.good,

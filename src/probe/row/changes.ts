@@ -20,6 +20,13 @@ export const scopes = insteadOf('scope', ({ scope }) => scope);
 export const at = (name: string, ...seconds: readonly number[]): readonly Forgery[] =>
   seconds.map((delta) => () => ({ claims: { [name]: nowSeconds() + delta } }));
 
+/** Returns the claims of a token that expires so many seconds from now, and was issued an hour before that. */
+export const expiring = (seconds: number) => {
+  const exp = nowSeconds() + seconds;
+  // Spring rejects a token for an iat after its exp, and an expiry that nobody checks would pass.
+  return { claims: { exp, iat: Math.floor(exp) - 3600 } };
+};
+
 /** Returns a token with this text as the payload or the header, for what JSON.stringify cannot produce. */
 export const payload =
   (write: (good: string, base: Base) => string | Uint8Array): Forgery =>

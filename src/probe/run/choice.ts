@@ -1,9 +1,10 @@
 import { careful } from '../http/brake.ts';
+import type { Depth, ProbeOptions } from '../options/options.ts';
+import { harmOf } from '../report/harm.ts';
 import type { Needs } from '../row/description.ts';
+import { ownRows } from '../row/own-rows.ts';
 import type { Row } from '../row/row.ts';
-import { harmOf } from './harm.ts';
-import type { Depth, ProbeOptions } from './options.ts';
-import { rows as allRows, ownRows } from './rows.ts';
+import { rows as allRows } from './rows.ts';
 
 // Here rows are chosen: by name, and within the number of requests that a depth announces.
 

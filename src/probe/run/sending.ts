@@ -2,8 +2,8 @@ import { type Base, type Change, forge } from '../forge/forge.ts';
 import { proofFor } from '../forge/proof.ts';
 import type { Sent } from '../http/network.ts';
 import type { Received, Sender } from '../http/sender.ts';
+import type { Target } from '../options/options.ts';
 import type { Answer, Attempt } from '../row/row.ts';
-import type { Target } from './options.ts';
 
 // Here an attempt becomes a request, and a response gets its meaning.
 

@@ -4,10 +4,10 @@ import { decodeJwt } from 'jose/jwt/decode';
 import type { TestIssuer } from 'protected-api/testing';
 import type { Base } from '../forge/forge.ts';
 import { type KeyServer, publishNew } from '../issuer/served-issuer.ts';
+import type { ProbeOptions } from '../options/options.ts';
 import { controlSubject } from '../row/row.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
 import { nowSeconds } from '../values/time.ts';
-import type { ProbeOptions } from './options.ts';
 
 // Here is where the good tokens of a run come from: an issuer of tests, a token, or nothing but imagination.
 

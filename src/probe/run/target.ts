@@ -1,13 +1,13 @@
 import { settingOf, stackOf } from '../advice/advice.ts';
 import { type Forgery, strangersKey } from '../forge/forge.ts';
 import type { Sender } from '../http/sender.ts';
+import type { Target } from '../options/options.ts';
+import { endOfServer, isLetIn, notRecovered } from '../report/harm.ts';
+import type { ProbedRow } from '../report/result.ts';
 import type { Level } from '../row/description.ts';
+import { control, controlEnd, noResponse, noToken, type Own } from '../row/own-rows.ts';
 import type { Answer, Row } from '../row/row.ts';
 import { controlInterval } from './choice.ts';
-import { endOfServer, isLetIn, notRecovered } from './harm.ts';
-import type { Target } from './options.ts';
-import type { ProbedRow } from './result.ts';
-import { control, controlEnd, noResponse, noToken, type Own } from './rows.ts';
 import type { Source } from './source.ts';
 import { adviceOn, type createTrial } from './trial.ts';
 

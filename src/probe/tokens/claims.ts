@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { forge } from '../forge/forge.ts';
-import { at, claims, payload, repeated, update, withMore } from '../row/changes.ts';
+import { at, claims, expiring, payload, repeated, update, withMore } from '../row/changes.ts';
 import { tokens } from '../row/topic.ts';
 
 // Tokens that the issuer signed, at another time than theirs, or whose claims have other types.
@@ -19,17 +19,17 @@ export const timeTokens = [
       ownCode: 'Reject a token from the second of its exp on',
     },
     {
-      past: ['a token that expired an hour ago', at('exp', -3600)],
+      past: ['a token that expired an hour ago', () => expiring(-3600)],
       'long-past': ['a token that expired in 1970, or before', claims('exp', 0, 1, -1, -1e308)],
       'five-minutes': [
         'a token that expired six minutes ago',
-        at('exp', -360),
+        () => expiring(-360),
         { ...skew, ownCode: 'Add at most seconds to exp' },
       ],
-      fraction: ['an exp an hour ago with digits behind the point (HSEC-2026-0010)', at('exp', -3600 + 0.0001)],
+      fraction: ['an exp an hour ago with digits behind the point (HSEC-2026-0010)', () => expiring(-3600 + 0.0001)],
       now: [
         'an exp at this very second',
-        at('exp', 0),
+        () => expiring(0),
         { ...skew, level: 'should', ownCode: 'Reject a token at the second of its exp' },
       ],
       'no-scope': ['an expired token without a scope', { claims: { exp: 1, scope: '' } }],

@@ -55,7 +55,7 @@ export const hmacs = tokens(
     empty: ['HS256 keyed with nothing (CVE-2026-44351)', hmac(() => ''), { skip: undefined }],
     'empty-file': [
       'HS256 keyed with nothing, kid an empty file (CVE-2026-44351)',
-      hmac(() => '', 'HS256', { kid: '/dev/null' }),
+      ['/dev/null', '../../../../../../dev/null'].map((kid) => hmac(() => '', 'HS256', { kid })),
       { skip: undefined },
     ],
     secret: [

@@ -1,3 +1,4 @@
+import { encryptedTo } from '../forge/encryption.ts';
 import { type Base, base64url, type Forgery, forge, withSignature } from '../forge/forge.ts';
 import type { Trial } from '../row/row.ts';
 import { tokens } from '../row/topic.ts';
@@ -15,6 +16,11 @@ const encrypted =
     const all = { alg: 'RSA-OAEP-256', enc: 'A256GCM', kid, ...header };
     return `${base64url(JSON.stringify(all))}.${'A'.repeat(342)}.AAAAAAAAAAAAAAAA.AAAA.AAAA`;
   };
+/** A token without a signature in a JWE to the public key of the issuer, which the API may have as its own. */
+const encryptedUnsigned: Forgery = (base) => {
+  const unsigned = forge(base, { header: { alg: 'none', kid: undefined }, signWith: () => new Uint8Array() });
+  return encryptedTo(base.publicKey ?? {}, { cty: 'JWT', kid: base.header.kid }, unsigned);
+};
 const plain = (...all: readonly string[]): readonly Forgery[] => all.map((text) => () => text);
 const givenToken = (name: string) => [({ given }: Trial['base']) => String(given?.[name])] as const;
 const isGiven = (name: string) => ({
@@ -70,6 +76,11 @@ export const texts = [
         { needs: 'token' },
       ],
       nested: ['a JWE around a token (CVE-2026-29000)', encrypted({ cty: 'JWT' })],
+      unsigned: [
+        "a JWE to the issuer's public key around a token without a signature (CVE-2026-29000)",
+        encryptedUnsigned,
+        { skip: ({ base }) => (base.publicKey?.n ? undefined : "The issuer's RSA key is not known") },
+      ],
       rs256: ['a JWE that says RS256 of itself (CVE-2026-29000)', encrypted({ alg: 'RS256' })],
       compressed: ['a JWE that is compressed (CVE-2024-28176)', encrypted({ zip: 'DEF' })],
       pbkdf2: [

@@ -1,4 +1,4 @@
-import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, type JWK, jwtVerify } from 'jose';
 import type { Planted } from './server.ts';
 
 // What planted servers are made of: each of these is right but for one thing.
@@ -137,6 +137,25 @@ export const failingOpen: Planted = async (request, right, { keysUrl, respond })
     () => rejection(),
   );
 };
+/** Fetches the keys for each token, for a tenth of a second; `late` responds to an unknown kid if that is too short. */
+export const fetchingBriefly =
+  (late: () => Response): Planted =>
+  async (request, right, { keysUrl }) => {
+    if (!tokenOf(request).includes('.') || !headerOf(request).kid?.startsWith('unknown')) return right(request);
+    return fetch(keysUrl, { signal: AbortSignal.timeout(100) }).then(() => rejection(), late);
+  };
+/** Fetches the keys for each token, and trusts each that it has ever fetched. */
+export function keepingAll(): Planted {
+  const kept = new Map<string | undefined, JWK>();
+  return async (request, right, { keysUrl, respond }) => {
+    if (tokenOf(request) === '') return right(request);
+    for (const key of (await fetchKeys(keysUrl)).keys) kept.set(key.kid, key);
+    return jwtVerify(tokenOf(request), createLocalJWKSet({ keys: [...kept.values()] })).then(
+      ({ payload }) => respond(payload),
+      () => rejection(),
+    );
+  };
+}
 /** Accepts tokens without what binds them. */
 export const unbound =
   (test: (request: Request) => unknown): Planted =>

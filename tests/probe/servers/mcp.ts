@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
-import type { mcpRows } from '../../../src/probe/requests/mcp.ts';
-import type { mcpMetadataRows } from '../../../src/probe/requests/mcp-metadata.ts';
-import type { mcpTokenRows } from '../../../src/probe/requests/mcp-tokens.ts';
+import type { mcpRows } from '../../../src/probe/mcp/mcp.ts';
+import type { mcpMetadataRows } from '../../../src/probe/mcp/mcp-metadata.ts';
+import type { mcpTokenRows } from '../../../src/probe/mcp/mcp-tokens.ts';
 import {
   adding,
   at,

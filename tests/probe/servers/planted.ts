@@ -10,6 +10,7 @@ import {
   failingOpen,
   failsIf,
   fetching,
+  fetchingBriefly,
   fetchKeys,
   header,
   headerOf,
@@ -18,6 +19,7 @@ import {
   isDpop,
   isGood,
   isMetadata,
+  keepingAll,
   lockingOut,
   open,
   opensAt,
@@ -153,6 +155,9 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   ),
   'challenge-status-no-token': rejecting((rejected, request) => (credentials(request) ? rejected : rejection(403))),
   'challenge-status-bad-token': rejecting((rejected, request) => (credentials(request) ? rejection(403) : rejected)),
+  'challenge-status-expired': rejecting((rejected, request) =>
+    tokenOf(request).split('.').length === 3 && claimsOf(request).exp === 1 ? rejection(403) : rejected,
+  ),
   'challenge-no-repetition': challenging('Bearer error="invalid_token", error="invalid_token"'),
   'challenge-characters': challenging('Bearer error="invalid_token", error_description="it\'s \\"bad\\""'),
   'challenge-scope-status': rejecting((rejected) => rejection(rejected.status === 403 ? 401 : rejected.status)),
@@ -257,6 +262,12 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'fetch-outage': fetching,
   'fetch-malformed': fetching,
   'fetch-redirect': fetching,
+  'fetch-hang': fetchingBriefly(() => Response.error()),
+  'fetch-withdrawn': keepingAll(),
+  'fetch-unknown-type': async (request, right, { keysUrl }) => {
+    const { keys } = tokenOf(request) === '' ? { keys: [] } : await fetchKeys(keysUrl);
+    return keys.some(({ kty }) => kty === 'AKP') ? rejection() : right(request);
+  },
   'fetch-huge': fetching,
   'fetch-aged': fetching,
 };
@@ -266,6 +277,7 @@ export const passing: Readonly<Partial<Record<RequestRow, Planted>>> = {
   'cache-condition': adding({ etag: '"v1"' }, isGood),
   'elsewhere-session': adding({ 'set-cookie': 'sid=1; HttpOnly' }, isGood),
   'no-token-mcp-session': sessions(() => false),
+  'fetch-hang': fetchingBriefly(() => rejection()),
 };
 
 /** Rows whose requests a function does not see as they are sent: names of headers, paths with two dots, upgrades. */

@@ -13,6 +13,8 @@ export interface Parts {
   readonly respond: (claims: JWTPayload) => Response;
   /** Where the keys are. */
   readonly keysUrl: string;
+  /** The issuer's key, as if the API had the same. */
+  readonly privateJwk: Readonly<Record<string, unknown>>;
 }
 /** A server with a fault: `right` is the one without. */
 export type Planted = (request: Request, right: Handler, parts: Parts) => Response | Promise<Response>;
@@ -21,11 +23,12 @@ export const [scope, audience] = ['read:messages', 'https://api.invalid'];
 type Issuer = Awaited<ReturnType<typeof startServedIssuer>>;
 
 /** Returns the right server for an issuer, with the parts for others. */
-export function rightServer({ issuer: { options }, server }: Issuer, publicUrl: string) {
+export function rightServer({ issuer: { options, key: privateJwk }, server }: Issuer, publicUrl: string) {
   const about = { issuer: options.issuer, audience: options.audience };
   const guard = createGuard({ ...about, publicUrl, dpop: 'on', onKeySetEvent() {} });
   const keys = createLocalJWKSet(options.keys as JSONWebKeySet);
   const parts: Parts = {
+    privateJwk,
     keysUrl: `${server.url}.well-known/jwks.json`,
     verify: async (token) => (await jwtVerify(token, keys, { ...about, algorithms: ['RS256'] })).payload,
     respond: ({ sub }) => Response.json({ hello: sub }),

@@ -1,9 +1,9 @@
 import { challengesIn } from '../http/challenges.ts';
+import { call } from '../requests/anonymous.ts';
 import type { Answer, Finding, Trial } from '../row/row.ts';
 import { finding, isScoped, requests } from '../row/topic.ts';
 import { printable } from '../values/text.ts';
 import { nowSeconds } from '../values/time.ts';
-import { call } from './anonymous.ts';
 import { handleLines } from './mcp-handles.ts';
 
 // What an MCP server makes of a good token: in a session, for a tool, and once it expires.

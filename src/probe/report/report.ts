@@ -1,9 +1,9 @@
+import { ownRows } from '../row/own-rows.ts';
 import { printable } from '../values/text.ts';
 import { adviceOf } from './harm.ts';
 import { redactorOf } from './redact.ts';
 import { renderReport } from './render.ts';
 import type { ProbedRow, ProbeReport, Verdict } from './result.ts';
-import { ownRows } from './rows.ts';
 
 // Here the result of a run is counted, and written for CI systems.
 

@@ -1,8 +1,8 @@
 import type { TestIssuer } from 'protected-api/testing';
 import type { Handler } from '../http/sender.ts';
+import type { ProbedRow } from '../report/result.ts';
 import type { Profile } from '../row/description.ts';
 import { printable } from '../values/text.ts';
-import type { ProbedRow } from './result.ts';
 
 // Here is what a run is given, and how its targets are read.
 

@@ -1,7 +1,7 @@
+import { call } from '../requests/anonymous.ts';
 import type { Answer, Attempt, Finding, Trial } from '../row/row.ts';
 import { finding, isScoped } from '../row/topic.ts';
 import { isJsonObject, type Members, parseObject } from '../values/json.ts';
-import { call } from './anonymous.ts';
 
 // What outlives a request to an MCP server, in the hands of another user of the same client: events, tasks, state.
 

@@ -1,8 +1,8 @@
+import { garbage, none } from '../requests/challenges.ts';
 import { at } from '../row/changes.ts';
 import type { Answer, Attempt, Finding } from '../row/row.ts';
 import { finding, requests } from '../row/topic.ts';
 import { printable } from '../values/text.ts';
-import { garbage, none } from './challenges.ts';
 
 // The rules by which MCP clients read a server. Each remedy names the clients that fail.
 
