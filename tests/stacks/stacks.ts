@@ -31,6 +31,8 @@ const cache = join(root, 'node_modules/.cache/stacks');
 const folders = {
   PYTHON: join(cache, 'python/bin/python'),
   GO: join(cache, 'go'),
+  JAVA: join(cache, 'java'),
+  RUST: join(cache, 'rust/release'),
 };
 const confirming = join(cache, 'confirm');
 
@@ -50,6 +52,14 @@ const builds: Readonly<Record<string, () => Promise<unknown>>> = {
   Go: () => $`go build -o ${folders.GO}/ ./...`.cwd(join(here, 'go')).quiet(),
   Ruby: () => $`ruby -e ${"require 'sinatra/base'; require 'jwt'; require 'puma'"}`.quiet(),
   Perl: () => $`perl -MMojolicious -MCrypt::JWT -e 1`.quiet(),
+  async Java() {
+    const [source, target] = [join(here, 'java/spring'), join(folders.JAVA, 'spring')];
+    await $`mvn -q -B -DoutputDirectory=${target} dependency:copy-dependencies`.cwd(source).quiet();
+    await $`javac -parameters -cp ${`${target}/*`} -d ${target}/classes Messages.java`.cwd(source).quiet();
+  },
+  Proxies: () => $`haproxy -v && apache2 -v && test -f /usr/lib/apache2/modules/mod_auth_openidc.so`.quiet(),
+  Rust: () =>
+    $`cargo build --quiet --release --locked --target-dir ${join(cache, 'rust')}`.cwd(join(here, 'rust')).quiet(),
 };
 
 /** Builds the languages that this machine has, and says why the others are left out. */

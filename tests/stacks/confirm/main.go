@@ -60,7 +60,7 @@ func merge(good, change members) members {
 
 func goodClaims() members {
 	now := time.Now().Unix()
-	return members{"iss": issuer, "aud": audience, "sub": "someone", "client_id": "client", "iat": now, "exp": now + 3600, "jti": rand.Text()}
+	return members{"iss": issuer, "aud": audience, "sub": "someone", "client_id": "probe", "iat": now, "exp": now + 3600, "jti": rand.Text()}
 }
 
 func signed(key *rsa.PrivateKey, header, payload []byte) string {
