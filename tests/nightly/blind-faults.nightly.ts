@@ -8,7 +8,7 @@ import { tried } from './faults/run.ts';
 
 afterAll(() => void setSystemTime());
 
-/** What a closer reading of the standards allows: RFC 7519 §4 (the last of two members), RFC 7515 §4 with RFC 7797 §6. */
+/** What the standards allow after all: the last of two members (RFC 7519 §4), and an unknown b64 (RFC 7515 §4). */
 const allowed: readonly BlindFault[] = [
   'takes the last of two members with one name in the claims',
   'accepts b64 false without crit',
