@@ -49,8 +49,12 @@ function measure(claimsOf: (token: number, count: number) => string, limit: { ma
     return probe.size > 0;
   };
   // As many values as a token has room for, or fewer, if the cache would not store those.
-  let count = maxLength / 2;
-  while (!isStored(count)) count = Math.floor(count * 0.99);
+  let [count, tooMany] = [1, maxLength / 2 + 1];
+  while (tooMany - count > 1) {
+    const between = Math.floor((count + tooMany) / 2);
+    if (isStored(between)) count = between;
+    else tooMany = between;
+  }
 
   const heapBytes = () => {
     Bun.gc(true);
