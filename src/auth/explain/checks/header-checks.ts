@@ -10,17 +10,23 @@ import { type Check, check, type Explained, expectedBy, plural, show } from './e
  */
 
 /** Returns the checks of what can be decided about a token before a key is needed. */
-export function describeHeader(explained: Explained): readonly Check[] {
-  const { text, header, options, nameOf } = explained;
-  const { algorithms, tokenType } = options;
-  const parts = text.split('.');
-  const size = text === '' ? 'nothing' : `${plural(text.length, 'character')} in ${plural(parts.length, 'part')}`;
+export const describeHeader = (explained: Explained): readonly Check[] => [
+  describeFormat(explained),
+  describeAlgorithm(explained),
+  describeType(explained),
+];
+
+function describeFormat(explained: Explained): Check {
+  const { text, header, options } = explained;
+  const size = `${plural(text.length, 'character')} in ${plural(text.split('.').length, 'part')}`;
   const sent = describeSent(text);
   const pasted = sent ?? 'paste one token and no other text';
-  const untyped =
-    tokenType === 'jwt' ? '' : `. If the issuer's access tokens have no typ, set ${nameOf('tokenType')} to jwt`;
   const request = `${requestAudience(options)}. Then the issuer sends a JWT`;
-  const format = {
+  const encrypted =
+    header.alg === 'dir'
+      ? `${requestAudience(options)}. Otherwise Auth0 encrypts the token`
+      : 'configure the issuer to sign access tokens without encrypting them';
+  const advice = {
     credentials_missing: pasted,
     credentials_malformed: pasted,
     token_oversized: sent ?? 'the token is too long: configure the issuer to put fewer claims, such as groups, into it',
@@ -28,9 +34,7 @@ export function describeHeader(explained: Explained): readonly Check[] {
     token_encrypted:
       header.alg !== undefined && header.enc === undefined
         ? 'these are two tokens: paste one'
-        : header.alg === 'dir'
-          ? `the token is encrypted: ${requestAudience(options)}. Otherwise Auth0 encrypts the token`
-          : 'the token is encrypted: configure the issuer to sign access tokens without encrypting them',
+        : `the token is encrypted: ${encrypted}`,
     token_malformed:
       sent ??
       describeChange(explained) ??
@@ -38,43 +42,39 @@ export function describeHeader(explained: Explained): readonly Check[] {
       (text.startsWith('eyJ') ? undefined : `the token is no JWT, although it has two dots: ${request}`) ??
       'the token was cut or changed: compare its length with that of the token from the issuer',
   };
+  const wants = `a signed JWT has three parts of base64url and at most ${maxTokenLength} characters`;
+  return check('format', text === '' ? 'nothing' : size, wants, advice, 'signed JWT');
+}
+
+function describeAlgorithm(explained: Explained): Check {
+  const { header, options, nameOf } = explained;
   const cut = header.enc === undefined ? undefined : describeChange(explained);
   const named = algorithmOf(header.alg);
-  const algorithm = named
+  const advice = named
     ? {
         text: `the token is signed with ${named}: set ${nameOf('algorithms')} to ${named} if the issuer signs with it`,
         change: { algorithms: [named] },
       }
-    : `${describeAlgorithm(header.alg)}: configure the issuer to sign with ${algorithms.join(' or ')}`;
-  const typeAdvice = `the token has the type ${show(header.typ)}: the client must send an access token, not another kind of JWT such as an ID token${untyped}`;
-  const type =
-    untyped !== '' && allowsType('jwt', header.typ)
-      ? { text: typeAdvice, change: { tokenType: 'jwt' as const } }
-      : typeAdvice;
-  const [hasType, wantsType] =
-    header.crit === undefined
-      ? [show(header.typ), expectedBy(explained)]
-      : [`crit ${show(header.crit)}`, 'no token with crit is accepted'];
-  return [
-    check(
-      'format',
-      size,
-      `a signed JWT has three parts of base64url and at most ${maxTokenLength} characters`,
-      format,
-      'signed JWT',
-    ),
-    check('algorithm', show(header.alg), expectedBy(explained), {
-      algorithm_unsupported: cut ?? algorithm,
-    }),
-    check('type', hasType, wantsType, {
-      ...(hasOtherType(explained) && { type_unsupported: type }),
-      critical_header: 'configure the issuer to leave crit out of the header',
-    }),
-  ];
+    : `${whyNoAlgorithm(header.alg)}: configure the issuer to sign with ${options.algorithms.join(' or ')}`;
+  return check('algorithm', show(header.alg), expectedBy(explained), { algorithm_unsupported: cut ?? advice });
+}
+
+function describeType(explained: Explained): Check {
+  const { header, options, nameOf } = explained;
+  const { crit, typ } = header;
+  const isStrict = options.tokenType !== 'jwt';
+  const untyped = isStrict ? `. If the issuer's access tokens have no typ, set ${nameOf('tokenType')} to jwt` : '';
+  const text = `the token has the type ${show(typ)}: the client must send an access token, not another kind of JWT such as an ID token${untyped}`;
+  const advice = isStrict && allowsType('jwt', typ) ? { text, change: { tokenType: 'jwt' as const } } : text;
+  const wants = crit === undefined ? expectedBy(explained) : 'no token with crit is accepted';
+  return check('type', crit === undefined ? show(typ) : `crit ${show(crit)}`, wants, {
+    ...(hasOtherType(explained) && { type_unsupported: advice }),
+    critical_header: 'configure the issuer to leave crit out of the header',
+  });
 }
 
 /** Returns why no setting accepts an algorithm. */
-function describeAlgorithm(alg: unknown): string {
+function whyNoAlgorithm(alg: unknown): string {
   if (alg === undefined || /^none$/i.test(String(alg))) return 'the token is not signed';
   const isShared = typeof alg === 'string' && alg.startsWith('HS');
   return `no setting accepts a token that is signed with ${show(alg)}${isShared ? ' and a shared key' : ''}`;
