@@ -96,6 +96,6 @@ export default defineConfig({
     checkAnchors(outDir, base, pages);
     await writeFile(join(outDir, 'llms.txt'), written.llmsText(site, { ...sections, ...reference }));
     await writeRedirects(outDir, base);
-    for (const page of pages) await writeFile(join(outDir, page), written.standalone(page.replace(/\.md$/, '')));
+    for (const page of pages) await writeFile(join(outDir, page), written.withExamples(page.replace(/\.md$/, '')));
   },
 });

@@ -112,7 +112,19 @@ export const standalone = (page: string, isInstalled = isReleased()): string =>
     .replace(/(?<=\]\()[^)\s]+/g, (href) => onGitHub(href, page) ?? href)
     .replace(/(?<=\]\(|src="|srcset=")\.*\/?public\//g, site)
     .replace(/^\|.*\|$/gm, (row) => row.replace(/ {2,}/g, ' ').replace(/-{4,}/g, '---'))
+    .replace(/^<!-- new lines: .* -->\n\n/gm, '')
     .replace(/^<[A-Z]\w+ \/>$/m, `The form is at ${site}${page}.`);
+
+/** Returns the Markdown of a page on the site: with the examples to which it links, for readers who have nothing else. */
+export function withExamples(page: string): string {
+  const links = readPage(page).matchAll(/\]\([./]*\/(examples\/[\w./-]+\.(ts|md))[)#]/g);
+  const files = [...new Map(Array.from(links, ([, path = '', language = '']) => [path, language]))];
+  const texts = files.map(([path, language]) => {
+    const text = readFileSync(join(docs, '..', path), 'utf8');
+    return `## ${path}\n\n${language === 'md' ? text : `\`\`\`${language}\n${text}\`\`\`\n`}`;
+  });
+  return [standalone(page), ...texts].join('\n');
+}
 
 /** Returns the first sentences of a page as plain text, as many as search engines show, but at least one. */
 export function descriptionOf(page: string): string | undefined {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { llmsText, readPage, sections, site, standalone, withTabs } from '../../docs/.vitepress/pages.ts';
+import { llmsText, readPage, sections, site, standalone, withExamples, withTabs } from '../../docs/.vitepress/pages.ts';
 import { pages, readText, root } from '../support/repository.ts';
 import { anchorsOf } from './anchors.ts';
 
@@ -30,6 +30,15 @@ test('readers without the site are led to its form and pictures, and see no comp
   expect(pictures).toContain(`${site}status.svg`);
   for (const picture of pictures) expect(existsSync(join(root, 'docs/public', picture.replace(site, '')))).toBeTrue();
   expect(standalone('explain')).toContain(`The form is at ${site}explain.`);
+});
+
+test('readers of the Markdown of the site have each example, on a page that links to it', () => {
+  const texts = Object.values(sections).flat().map(withExamples).join('\n');
+  const examples = ['examples/*.ts', 'examples/next/*.ts'].flatMap((pattern) => [
+    ...new Bun.Glob(pattern).scanSync(root),
+  ]);
+  expect(examples.length).toBeGreaterThan(20);
+  expect(examples.filter((path) => !texts.includes(`\n## ${path}\n\n\`\`\`ts\nimport `))).toEqual([]);
 });
 
 test('no page lets npx fetch a package that gets a token, or runs a command of the package without saying where', async () => {
