@@ -15,7 +15,10 @@ export interface RejectionDescription {
     | 'insufficient_scope'
     | 'access_denied'
     | 'temporarily_unavailable';
-  /** A constant sentence, without parts of the token. */
+  /**
+   * A constant sentence, without parts of the token. https://protected-api.github.io/protected-api/troubleshooting says
+   * what to do for each.
+   */
   readonly description: string;
 }
 

@@ -376,7 +376,7 @@ const rows: readonly Row[] = [
   ['guides/browsers#Without a framework', 'GET /', undefined, 401, '* application/json Bearer scope="read:messages"'],
   ['guides/browsers#Without a framework', 'GET /', { scope: 'read:messages' }, 200, '* application/json;charset=utf-8'],
   ['src/auth/README#In any fetch server', 'GET /', reports, 200, 'ada'],
-  ['src/auth/README#In Express', 'GET /messages', reports, 200, 'ada'],
+  ['src/auth/README', 'GET /messages', reports, 200, 'ada'],
   ['src/auth/README#In a test', 'GET /', {}, 401, 'invalid_token'],
   ['migration/index#express-oauth2-jwt-bearer', 'GET /messages', reports, 200, 'ada'],
   ['migration/index#express-oauth2-jwt-bearer', 'GET /messages', { sub: 'ada' }, 403, 'scope="read:messages"'],

@@ -26,7 +26,10 @@ export class RejectionError extends Error {
   readonly reason: RejectionReason;
   /** The error of the standards, as `formatRejection` gets it, whatever the body has. */
   readonly error: RejectionDescription['error'];
-  /** The same as the message: a constant sentence. */
+  /**
+   * The same as the message: a constant sentence. https://protected-api.github.io/protected-api/troubleshooting says what
+   * to do for each.
+   */
   readonly description: string;
   /** The HTTP status: 400, 401, 403 or 503, unless `formatRejection` changes it. */
   readonly status: number;
