@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import * as DPoP from 'dpop';
 import { createGuard, type GuardOptions } from '../../src/auth/index.ts';
 import { createDevelopmentIssuer, createTestIssuer } from '../../src/auth/testing.ts';
+import { runToEnd } from '../support/child-process.ts';
 import { serve } from '../support/fixture.ts';
+import { readText } from '../support/repository.ts';
 import { blocks, folder } from './blocks.ts';
 
 /** The blocks of docs/guides/callers.md call an API that a real guard protects. */
@@ -67,6 +69,21 @@ describe('docs/guides/callers.md: call()', async () => {
     expect((await call(api.url.href, tokens)).status).toBe(200);
     expect(sent).toEqual([`Bearer ${good}`, `Bearer ${good}`]);
   });
+});
+
+test('docs/guides/dpop.md: the file of Try it prints what the page says', async () => {
+  const page = await readText('docs/guides/dpop.md');
+  const [, text = ''] = /`try-dpop\.mjs`.*?^```js\n(.*?)^```$/ms.exec(page) ?? [];
+  const clients = [{ id: 'reader', secret: 's', scope }];
+  let respond: (request: Request) => Promise<Response>;
+  using server = serve((request) => respond(request));
+  const issuer = server.url.href;
+  respond = createDevelopmentIssuer({ issuer, audience: 'https://api.example.com', clients }).fetch;
+  const file = join(folder, 'try-dpop.mjs');
+  await Bun.write(file, text.replace('http://localhost:4010/', issuer));
+  const { stdout, stderr } = await runToEnd([process.execPath, file], { SECRET: 's' });
+  expect(stderr).toBe('');
+  expect(page).toContain(`\`${stdout.trim().replace('\n', '` and `')}\``);
 });
 
 test('docs/guides/callers.md: callWithProof() gets a bound token, repeats with the nonce, and keeps it', async () => {
