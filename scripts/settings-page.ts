@@ -2,19 +2,21 @@ import { join } from 'node:path';
 import { isRequired } from '../src/auth/options/check-options.ts';
 import type { OptionKind } from '../src/auth/options/kinds.ts';
 import { optionRules } from '../src/auth/options/rules.ts';
-import { settingOf } from '../src/auth/options/setting.ts';
+import { inEnvironment, settingOf } from '../src/auth/options/setting.ts';
+import { inCode, type Sentence, say } from '../src/auth/options/wording.ts';
 import { processRules } from '../src/settings.ts';
 import { format } from './format.ts';
 
 interface Rule {
   readonly kind?: OptionKind;
-  readonly expected: string;
+  readonly expected: Sentence;
   readonly fallback?: unknown;
 }
 
 /** An option or a setting, with the words of the comment above its rule. */
 export interface DocumentedRule extends Rule {
   readonly name: string;
+  readonly expected: string;
   readonly meaning: string;
   readonly example: string | undefined;
 }
@@ -29,7 +31,8 @@ async function documentRules(path: string, rules: Readonly<Record<string, Rule>>
       new RegExp(String.raw`/\*\*((?:(?!\*/)[^])*)\*/\n  (?:readonly )?${name}\??:`).exec(source)?.[1] ?? '';
     const [meaning = '', example] = comment.replaceAll(/^ *\* ?/gm, '').split('@example');
     if (!meaning.trim()) throw new Error(`Cannot document ${name}: it has no comment`);
-    return { ...rule, name, meaning: meaning.trim().replaceAll(/\s*\n\s*/g, ' '), example: example?.trim() };
+    const expected = say(rule.expected, rule.kind === 'code' ? inCode : inEnvironment);
+    return { ...rule, expected, name, meaning: meaning.trim().replaceAll(/\s*\n\s*/g, ' '), example: example?.trim() };
   });
 }
 

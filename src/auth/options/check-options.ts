@@ -6,9 +6,9 @@ import { isSecureUrl, parseUrl } from '../values/url.ts';
 import { describeValue } from './describe-value.ts';
 import { rejectForeignGuard } from './foreign-guard.ts';
 import { hasNoTenant, identifierOf, isDiscoverable, listedIssuers, optionsByIssuer } from './issuers.ts';
-import type { Wording } from './kinds.ts';
 import { optionRules } from './rules.ts';
 import { describeUnknown } from './spelling.ts';
+import { describeProblem, inCode, type Sentence, say, type Wording } from './wording.ts';
 
 /*
  * Whether options fit together, and what a programmer reads if they do not. How a single option is validated is decided
@@ -136,58 +136,44 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
 
 const urlOfProofs = 'with DPoP, the URL at which clients reach the API, such as https://api.example.com';
 
-const keysLastLonger = (maxAge: string, maxStale: string) =>
-  `at most ${maxAge} + ${maxStale}, because keys must be fetched again before they expire`;
-const shortEnough = {
-  expected: keysLastLonger('JWKS_MAX_AGE_SECONDS', 'JWKS_MAX_STALE_SECONDS'),
-  expectedInCode: keysLastLonger('jwksMaxAgeSeconds', 'jwksMaxStaleSeconds'),
+const shortEnough: Wording = {
+  expected: ({ nameOf }) =>
+    `at most ${nameOf('jwksMaxAgeSeconds')} + ${nameOf('jwksMaxStaleSeconds')}, because keys must be fetched again before they expire`,
 };
 
-const acceptSeveral = (listed: string) =>
-  `To accept several tenants, write {tenantid} instead of common, organizations, consumers or *, and list the tenants in ${listed}`;
-const oneTenant = {
+const oneTenant: Wording = {
   expected: 'the issuer of one tenant',
-  advice: acceptSeveral('REQUIRED_CLAIMS: tid=TENANT_ID'),
-  adviceInCode: acceptSeveral('requiredClaims: { tid: [...] }'),
+  advice: ({ areInCode, set }) =>
+    `To accept several tenants, write {tenantid} instead of common, organizations, consumers or *, and list the tenants with ${set('requiredClaims', areInCode ? '{ tid: [...] }' : 'tid=TENANT_ID')}`,
 };
 
 /** The URL of a document that the issuer publishes below its identifier. */
 const isDocument = (issuer: string) =>
   /\/\.well-known\/(?:openid-configuration|oauth-authorization-server|jwks(?:\.json)?)\/?$/.test(issuer);
-const documentFor = (keySetUrl: string) =>
-  `Use the iss of a token, which usually is this URL up to /.well-known. The URL of a key set belongs in ${keySetUrl}`;
-const withoutDocument = {
+const withoutDocument: Partial<Wording> = {
   fault: 'is the URL of metadata or of a key set, not an issuer',
-  advice: documentFor('JWKS_URI'),
-  adviceInCode: documentFor('jwksUri'),
-};
-
-const anyName = {
-  advice: 'If JWKS_URI is set, any other name is allowed',
-  adviceInCode: 'With its own jwksUri or keys, an issuer can have any other name',
+  advice: ({ nameOf }) =>
+    `Use the iss of a token, which usually is this URL up to /.well-known. The URL of a key set belongs in ${nameOf('jwksUri')}`,
 };
 
 /** Returns what to say of an issuer whose keys cannot be found by its name: first that it does not begin with https://. */
-function describeUndiscoverable(issuer: string) {
-  if (/^https:/i.test(issuer)) return anyName;
-  const http = (setting: string) =>
-    /^http:/i.test(issuer) ? `Plain http is allowed for loopback hosts, and with ${setting}. ` : '';
-  return {
-    fault: 'must begin with https://',
-    advice: http('JWKS_ALLOW_HTTP=true') + anyName.advice,
-    adviceInCode: http('jwksAllowHttp: true') + anyName.adviceInCode,
-  };
+function describeUndiscoverable(issuer: string): Partial<Wording> {
+  const anyName: Sentence = ({ areInCode, nameOf }) =>
+    `With ${nameOf('jwksUri')}${areInCode ? ' or keys' : ''}, an issuer can have any other name`;
+  if (/^https:/i.test(issuer)) return { advice: anyName };
+  const http: Sentence = ({ set }) =>
+    /^http:/i.test(issuer)
+      ? `Plain http is allowed for loopback hosts, and with ${set('jwksAllowHttp', 'true')}. `
+      : '';
+  return { fault: 'must begin with https://', advice: (words) => say(http, words) + say(anyName, words) };
 }
 
-function describeOption(problem: OptionProblem, options: object): string {
-  const { name, expected, expectedInCode = expected, fault, required, advice, adviceInCode = advice } = problem;
+function describeOption({ name, ...wording }: OptionProblem, options: object): string {
   const value = memberOf(options, name);
-  if (value === undefined)
-    return required === undefined ? `${name} must be ${expectedInCode}` : `${name} is required: ${required}`;
-  if (optionRules[name].isSecret) return `${name} must be ${expectedInCode}, got ***`;
-  const detail = optionRules[name].findFault?.(value);
-  const found = `${describeValue(value)}${detail === undefined ? '' : `: ${detail}`}`;
-  return `${name} ${fault ?? `must be ${expectedInCode}`}, got ${found}${adviceInCode === undefined ? '' : `. ${adviceInCode}`}`;
+  const { findFault, isSecret } = optionRules[name];
+  const detail = findFault?.(value);
+  const found = isSecret ? '***' : `${describeValue(value)}${detail === undefined ? '' : `: ${detail}`}`;
+  return describeProblem(name, wording, value === undefined ? undefined : found, inCode);
 }
 
 function describeUnknownOption(name: string): string {

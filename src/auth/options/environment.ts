@@ -45,7 +45,7 @@ function readEnvironment(environment: object): EnvironmentOptions {
   if (problems.length === 0) return checked as EnvironmentOptions;
   const lines = problems.map((problem) => {
     const { name } = problem;
-    return describeSetting(settingOf(name), readValue(environment, name), problem, optionRules[name].isSecret);
+    return describeSetting(name, readValue(environment, name), problem, optionRules[name].isSecret);
   });
   const message = `Cannot read settings:\n${lines.map((line) => `  ${line}`).join('\n')}`;
   throw Object.assign(new TypeError(message), { problems: lines }) satisfies EnvironmentError;

@@ -1,4 +1,5 @@
 import { isJsonObject, isText, namesIn } from '../values/json.ts';
+import type { Sentence, Wording } from './wording.ts';
 
 /*
  * What kinds of values options and settings have, in code and in an environment variable. Which option is of which kind
@@ -7,22 +8,6 @@ import { isJsonObject, isText, namesIn } from '../values/json.ts';
 
 /** The format of an option in an environment variable. Options of the kind `code` are not settings. */
 export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer' | 'code';
-
-/** What the message for a value that is not valid says. */
-export interface Wording {
-  /** Completes the sentence "… must be …". */
-  readonly expected: string;
-  /** What is wrong with this value, such as `must begin with https://`, instead of that sentence. */
-  readonly fault?: string | undefined;
-  /** The same for a value in code, if it has other forms there. */
-  readonly expectedInCode?: string | undefined;
-  /** Completes the sentence "… is required: …", with an example. */
-  readonly required?: string | undefined;
-  /** A sentence at the end of the message. */
-  readonly advice?: string | undefined;
-  /** The same for a value in code, if it has other names there. */
-  readonly adviceInCode?: string | undefined;
-}
 
 /** The rule of one option. */
 export interface OptionRule<Checked = unknown> extends Wording {
@@ -48,7 +33,7 @@ export const withDefault = <Checked>(rule: OptionRule<Checked>, fallback: Checke
 });
 
 /** Returns the rule of a string. */
-export const text = (expected: string, isValid: (value: string) => boolean = () => true): OptionRule<string> => ({
+export const text = (expected: Sentence, isValid: (value: string) => boolean = () => true): OptionRule<string> => ({
   kind: 'text',
   expected,
   read: (value) => (isText(value) && isValid(value) ? value : undefined),
@@ -102,8 +87,8 @@ export function oneOrMore(
 
 /** Returns the rule of an object whose members, inherited ones included, are read one by one. Defaults to none. */
 export function pairs<Value>(
-  expected: string,
-  expectedInCode: string,
+  form: string,
+  formInCode: string,
   readMember: (name: string, value: unknown) => Value | undefined,
 ): DefaultedRule<Readonly<Record<string, Value>>> {
   const read = (given: unknown) => {
@@ -114,7 +99,7 @@ export function pairs<Value>(
       ? undefined
       : (Object.fromEntries(members) as Readonly<Record<string, Value>>);
   };
-  return { kind: 'pairs', expected, expectedInCode, read, fallback: {} };
+  return { kind: 'pairs', expected: ({ areInCode }) => (areInCode ? formInCode : form), read, fallback: {} };
 }
 
 /** Returns the rule of an option that only code can give. It is passed on as it is. */

@@ -2,6 +2,7 @@ import { isJsonObject, type Members, memberOf, namesIn } from '../values/json.ts
 import { describeValue } from './describe-value.ts';
 import type { DefaultedRule, OptionRule } from './kinds.ts';
 import { describeUnknown } from './spelling.ts';
+import { inCode, say } from './wording.ts';
 
 /*
  * How an object of the application is read: each member by its rule, and once, because it may be a getter. Inherited
@@ -18,12 +19,15 @@ export function readMembers(rules: Rules, given: Members, required: readonly str
   const values: Record<string, unknown> = Object.create(null);
   const unknown = namesIn(given).find((name) => !Object.hasOwn(rules, name));
   if (unknown !== undefined) return { values, fault: describeUnknown(unknown, Object.keys(rules)) };
-  for (const [name, { read, expected, expectedInCode = expected, isSecret = false }] of Object.entries(rules)) {
+  for (const [name, { read, expected, isSecret = false }] of Object.entries(rules)) {
     const value = memberOf(given, name);
     if (value === undefined && !required.includes(name)) continue;
     values[name] = read(value);
     if (values[name] !== undefined) continue;
-    return { values, fault: `${name} must be ${expectedInCode}, got ${isSecret ? '***' : describeValue(value)}` };
+    return {
+      values,
+      fault: `${name} must be ${say(expected, inCode)}, got ${isSecret ? '***' : describeValue(value)}`,
+    };
   }
   return { values, fault: undefined };
 }

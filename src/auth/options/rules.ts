@@ -10,6 +10,7 @@ import { isSecureUrl } from '../values/url.ts';
 import { createIssuersReader, isUrl } from './issuers.ts';
 import type { DefaultedRule, OptionRule } from './kinds.ts';
 import { boolean, callback, choice, code, integer, list, oneOrMore, pairs, text, withDefault } from './kinds.ts';
+import type { Sentence } from './wording.ts';
 
 /*
  * How each option is validated, and its default: one row each, for code and for settings. What an option means is said
@@ -40,12 +41,9 @@ const maxDurationSeconds = 1_000_000;
 const loopback = 'http is allowed for loopback hosts';
 const aPlainUrl = 'an https URL without query, fragment, credentials, quotes or braces';
 const anHttpsUrl = `${aPlainUrl} (${loopback})`;
-const issuerUrl = (exception: string) =>
-  `the URL of the authorization server, ${aPlainUrl} other than {tenantid} (${loopback}, and with ${exception})`;
-const keySetUrl = (exception: string) =>
-  `an https URL without fragment or credentials (${loopback}, and with ${exception})`;
+const keySetUrl: Sentence = ({ nameOf }) =>
+  `an https URL without fragment or credentials (${loopback}, and with ${nameOf('jwksAllowHttp')})`;
 const aScopePrefix = text('printable ASCII without spaces, quotes or backslashes', isPlainWord);
-const aHeader = 'the name of a header that only a proxy sets, such as Client-Cert';
 
 /** A rule has a default if its option always has a value and may be left out. */
 type RuleOf<Name extends keyof CheckedOptions, Checked = NonNullable<CheckedOptions[Name]>> =
@@ -58,10 +56,7 @@ const ownRules: Rules<OwnName> = {
     ...oneOrMore('the API identifier that tokens contain in aud'),
     required: 'the identifier of your API, such as https://api.example.com',
   },
-  jwksUri: {
-    ...text(keySetUrl('JWKS_ALLOW_HTTP'), (value) => isSecureUrl(value, true)),
-    expectedInCode: keySetUrl('jwksAllowHttp'),
-  },
+  jwksUri: text(keySetUrl, (value) => isSecureUrl(value, true)),
   algorithms: {
     ...withDefault(list<Algorithm>(`a list of ${algorithms.join(', ')} or Ed25519`, algorithmOf), ['RS256']),
     // RFC 8725 §3.1.
@@ -74,8 +69,8 @@ const ownRules: Rules<OwnName> = {
       'an object that maps each claim name, or JSON Pointer that begins with /, to the required string, number or boolean, to null if it must be missing (other than tid), or to a list of allowed ones',
       readRequiredValues,
     ),
-    advice: 'To allow several values, repeat the name. For values with a comma or a backslash, write a JSON object',
-    adviceInCode: 'To allow several values, give a list',
+    advice: ({ areInCode }) =>
+      `To allow several values, ${areInCode ? 'give a list' : 'repeat the name. For values with a comma or a backslash, write a JSON object'}`,
   },
   jwksAllowHttp: boolean(false),
   introspect: callback(),
@@ -85,17 +80,16 @@ const ownRules: Rules<OwnName> = {
   ),
 };
 
+const ownNames = Object.keys(ownRules).map((name) => `${name}?`);
+const otherForms = `, or a list of such URLs and of objects { issuer, ${ownNames.join(', ')} }, or a function that returns such an object`;
+
 /** The rule of every option. */
 export const optionRules: Rules<keyof CheckedOptions> = {
   issuer: {
     kind: 'list',
-    expected: issuerUrl('JWKS_ALLOW_HTTP'),
+    expected: ({ areInCode, nameOf }) =>
+      `the URL of the authorization server, ${aPlainUrl} other than {tenantid} (${loopback}, and with ${nameOf('jwksAllowHttp')})${areInCode ? otherForms : ''}`,
     required: 'the `iss` of your tokens, such as https://tenant.example.com/',
-    expectedInCode: `${issuerUrl('jwksAllowHttp')}, or a list of such URLs and of objects { issuer, ${Object.keys(
-      ownRules,
-    )
-      .map((name) => `${name}?`)
-      .join(', ')} }, or a function that returns such an object`,
     ...createIssuersReader(ownRules),
   },
   ...ownRules,
@@ -115,8 +109,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   dpopProofMaxAgeSeconds: withDefault(integer(10, 300), 60),
   dpopNonceSecret: {
     kind: 'list',
-    expected: 'one or two secrets of at least 32 characters, separated by a comma',
-    expectedInCode: 'a secret of at least 32 characters, or a list of two',
+    expected: 'a secret of at least 32 characters, or a list of two',
     isSecret: true,
     read: readSecrets,
   },
@@ -130,8 +123,8 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   tokenCacheSize: withDefault(integer(0, 1_000_000), 10_000),
   clientCertificate: {
     kind: 'text',
-    expected: aHeader,
-    expectedInCode: `a function, or ${aHeader}`,
+    expected: ({ areInCode }) =>
+      `${areInCode ? 'a function, or ' : ''}the name of a header that only a proxy sets, such as Client-Cert`,
     read: readClientCertificate,
   },
   authorizationServers: {

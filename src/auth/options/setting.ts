@@ -1,17 +1,25 @@
 import { ifPossible } from '../values/faults.ts';
 import { groupBy } from '../values/group-by.ts';
 import { quote } from './describe-value.ts';
-import type { OptionKind, Wording } from './kinds.ts';
+import type { OptionKind } from './kinds.ts';
+import { describeProblem, type Wording, type Words } from './wording.ts';
 
-/** Returns what is wrong with a setting, for whoever runs the process. */
-export function describeSetting(setting: string, value: unknown, wording: Wording, isSecret = false): string {
-  const { expected, fault, required, advice } = wording;
-  if (!value) return required === undefined ? `${setting} must be ${expected}` : `${setting} is required: ${required}`;
-  const text = String(value);
+/** Returns the name of the setting for an option: `JWKS_MAX_AGE_SECONDS` for `jwksMaxAgeSeconds`. */
+export const settingOf = (option: string) => option.replace(/[A-Z]/g, '_$&').toUpperCase();
+
+export const inEnvironment: Words = {
+  areInCode: false,
+  nameOf: settingOf,
+  set: (option, value) => `${settingOf(option)}=${value}`,
+};
+
+/** Returns what is wrong with the setting of an option, for whoever runs the process. */
+export function describeSetting(option: string, value: unknown, wording: Wording, isSecret = false): string {
+  const text = String(value ?? '');
   const mistake = findMistake(text);
-  if (mistake !== undefined) return `${setting} ${mistake}`;
+  if (mistake !== undefined) return `${settingOf(option)} ${mistake}`;
   const found = isSecret ? `"***" (${text.length} characters)` : quote(text);
-  return `${setting} ${fault ?? `must be ${expected}`}, got ${found}${advice === undefined ? '' : `. ${advice}`}`;
+  return describeProblem(option, wording, value ? found : undefined, inEnvironment);
 }
 
 /** What the readers of a file with settings leave in a value, or take out of it. */
@@ -85,6 +93,3 @@ function readPairs(text: string): object {
   const groups = groupBy(pairs, ({ name }) => name);
   return Object.fromEntries([...groups].map(([name, group]) => [name, group.map(({ value }) => value)]));
 }
-
-/** Returns the name of the setting for an option: `JWKS_MAX_AGE_SECONDS` for `jwksMaxAgeSeconds`. */
-export const settingOf = (option: string) => option.replace(/[A-Z]/g, '_$&').toUpperCase();

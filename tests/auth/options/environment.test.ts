@@ -51,7 +51,7 @@ describe('optionsFromEnvironment()', () => {
       expect(problems).toEqual([
         expect.stringMatching(
           new RegExp(
-            `^${setting} (?:must be .*|must begin with https://), got ".*"(?: \\(\\d+ characters\\))?(\\. (?:HS256 is not accepted|To allow several|If JWKS_URI|Plain http).*)?$`,
+            `^${setting} (?:must be .*|must begin with https://), got ".*"(?: \\(\\d+ characters\\))?(\\. (?:HS256 is not accepted|To allow several|With JWKS_URI|Plain http).*)?$`,
           ),
         ),
       ]);
@@ -74,11 +74,11 @@ describe('optionsFromEnvironment()', () => {
   test('says in the words of settings how to accept all tenants', () => {
     const ISSUER = 'https://login.microsoftonline.com/common/v2.0';
     expect(problemsOf({ ...good, ISSUER })).toEqual([
-      expect.stringMatching(/^ISSUER must be .*, got .*\. To accept several .* in REQUIRED_CLAIMS: tid=TENANT_ID$/),
+      expect.stringMatching(/^ISSUER must be .*, got .*\. To accept several .* with REQUIRED_CLAIMS=tid=TENANT_ID$/),
     ]);
   });
 
-  const anyName = 'If JWKS_URI is set, any other name is allowed';
+  const anyName = 'With JWKS_URI, an issuer can have any other name';
   test.each([
     [
       'http://tenant.example.com/',
@@ -95,7 +95,7 @@ describe('optionsFromEnvironment()', () => {
 
   test('says that an issuer can be any name with JWKS_URI', () => {
     const named = { ...good, ISSUER: 'stytch.com/project' };
-    expect(problemsOf(named)).toEqual([expect.stringMatching(/\. If JWKS_URI is set, any other name is allowed$/)]);
+    expect(problemsOf(named)).toEqual([expect.stringMatching(/\. With JWKS_URI, an issuer can have any other name$/)]);
     expect(problemsOf({ ...named, JWKS_URI: 'https://stytch.com/keys' })).toEqual([]);
   });
 
@@ -178,7 +178,7 @@ describe('optionsFromEnvironment()', () => {
   ])('rejects %s in %s and repeats nothing secret or meant for a terminal', (_name, setting, value, shown) => {
     expect(problemsOf({ ...good, [setting]: value })).toEqual([expect.stringMatching(/^\w+ must be .*, got "/)]);
     const [problem = ''] = problemsOf({ ...good, [setting]: value });
-    expect(problem.replace(/\. If JWKS_URI is set, .*/, '')).toEndWith(`, got "${shown}"`);
+    expect(problem.replace(/\. With JWKS_URI, .*/, '')).toEndWith(`, got "${shown}"`);
   });
 
   test.each([
