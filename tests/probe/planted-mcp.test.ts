@@ -5,6 +5,7 @@ import { mcpMetadataRows } from '../../src/probe/mcp/mcp-metadata.ts';
 import { mcpTokenRows } from '../../src/probe/mcp/mcp-tokens.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
 import { goodMcp, keepingMcp, plantedMcp, streamingMcp } from './servers/mcp.ts';
+import { resourceCases, verdictOf } from './servers/mcp-resources.ts';
 import { audience, type Planted, rightServer, scope } from './servers/server.ts';
 
 const rows = [...mcpMetadataRows, ...mcpRows, ...mcpTokenRows];
@@ -60,36 +61,7 @@ test('rows of MCP clients that are named without the profile are a mistake', asy
   expect(await verdictsOf(goodMcp, 'no-token')).toEqual([]);
 });
 
-const endpoint = 'https://api.invalid/mcp';
-const wellKnown = 'https://api.invalid/.well-known/oauth-protected-resource';
-
-/** What each client makes of `resource`, read in its sources. */
-test.each<[row: string, what: string, url: string, at: string, isNamed: boolean, resource: string, verdict: string]>([
-  ['sdk', 'the origin', endpoint, `${wellKnown}/mcp`, true, 'https://api.invalid', 'passed'],
-  ['sdk', 'a slash at the end', endpoint, `${wellKnown}/mcp`, true, `${endpoint}/`, 'failed'],
-  ['sdk', 'a path that begins alike', `${endpoint}s`, `${wellKnown}/mcps`, true, endpoint, 'failed'],
-  ['vscode', 'the URL', endpoint, `${wellKnown}/mcp`, true, 'HTTPS://API.invalid:443/mcp', 'passed'],
-  ['vscode', 'a slash at the end', endpoint, `${wellKnown}/mcp`, true, `${endpoint}/`, 'warning'],
-  ['vscode', 'the URL without its query', `${endpoint}?a=1`, `${wellKnown}/mcp`, true, endpoint, 'warning'],
-  ['vscode', 'the URL with its query', `${endpoint}?a=1`, `${wellKnown}/mcp`, true, `${endpoint}?a=1`, 'passed'],
-  ['vscode', 'the URL at the root, to which the challenge leads', endpoint, wellKnown, true, endpoint, 'passed'],
-  ['vscode', 'the URL at the root', endpoint, wellKnown, false, endpoint, 'warning'],
-  ['vscode', 'the origin at the root', endpoint, wellKnown, false, 'https://api.invalid', 'passed'],
-  ['vscode', 'the origin at the path', endpoint, `${wellKnown}/mcp`, true, 'https://api.invalid', 'warning'],
-  ['gemini', 'the URL without its query', `${endpoint}?a=1`, `${wellKnown}/mcp`, true, endpoint, 'passed'],
-  ['gemini', 'an origin without a slash', 'https://api.invalid/', wellKnown, true, 'https://api.invalid', 'warning'],
-])('mcp-resource-%s judges %s', async (row, _, url, at, isNamed, resource, verdict) => {
-  const fetch = (request: Request) => {
-    if (request.url === at) return Response.json({ resource });
-    if (request.url.startsWith(wellKnown)) return new Response(null, { status: 404 });
-    const parameter = isNamed ? ` resource_metadata="${at}"` : '';
-    return new Response(null, { status: 401, headers: { 'www-authenticate': `Bearer${parameter}` } });
-  };
-  const report = await runProbe({
-    only: [`mcp-resource-${row}`],
-    profile: 'mcp',
-    targets: [{ url, method: 'POST' }],
-    fetch,
-  });
-  expect(report.rows.find(({ id }) => id.startsWith('mcp'))?.verdict).toBe(verdict as 'passed');
+test.each(resourceCases)('mcp-resource-%s judges %s', async (row, _, ...sent) => {
+  const { verdict, ...given } = sent[0];
+  expect(await verdictOf(row, given)).toBe(verdict);
 });

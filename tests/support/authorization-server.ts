@@ -78,25 +78,27 @@ export async function browse(
   url: string | URL,
   cookies = new Map<string, string>(),
   form?: URLSearchParams,
+  until = callback,
 ): Promise<Response> {
   const headers = { cookie: [...cookies.values()].join('; ') };
   const method = form ? 'POST' : 'GET';
   const response = await fetch(url, { method, body: form, headers, redirect: 'manual', keepalive: false });
   for (const line of response.headers.getSetCookie()) cookies.set(line.replace(/=.*/, ''), line.replace(/;.*/, ''));
   const location = response.headers.get('location');
-  return location === null || location.startsWith(callback) ? response : browse(new URL(location, url), cookies);
+  if (location === null || location.startsWith(until)) return response;
+  return browse(new URL(location, url), cookies, undefined, until);
 }
 
 /**
  * Signs a user in on the development pages of oidc-provider, consents, and returns the last response: that of the
  * callback, or to it.
  */
-export async function signIn(page: string | URL, login: string): Promise<Response> {
+export async function signIn(page: string | URL, login: string, until = callback): Promise<Response> {
   const cookies = new Map<string, string>();
-  let response = await browse(page, cookies);
+  let response = await browse(page, cookies, undefined, until);
   for (;;) {
     const [, prompt] = /name="prompt" value="(\w+)"/.exec(await response.clone().text()) ?? [];
     if (prompt === undefined) return response;
-    response = await browse(response.url, cookies, new URLSearchParams({ prompt, login, password: 'any' }));
+    response = await browse(response.url, cookies, new URLSearchParams({ prompt, login, password: 'any' }), until);
   }
 }

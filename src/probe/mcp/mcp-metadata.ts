@@ -36,9 +36,9 @@ const isSame = (named: string, { url, metadataUrl, bare }: Trial) => {
   const isTold = parameterOf(bare.headers.get(challenge), 'resource_metadata') === metadataUrl;
   return (!isRoot || isTold ? [href] : []).concat(isRoot ? new URL(origin).href : []).includes(new URL(named).href);
 };
-const isExact = (named: string, { url }: Trial) => {
-  const { origin, pathname } = new URL(url);
-  return named === origin + pathname;
+const isSamePath = (named: string, { url }: Trial) => {
+  const [one, other] = [new URL(named), new URL(url)];
+  return one.origin === other.origin && one.pathname === other.pathname;
 };
 
 export const mcpMetadataRows = requests(
@@ -87,10 +87,10 @@ export const mcpMetadataRows = requests(
     },
     'resource-gemini': {
       sent: 'a request for the metadata',
-      ...resource('the URL as resource, letter for letter', isExact),
+      ...resource('the URL as resource, whatever its query is', isSamePath),
       level: 'should',
       remedy:
-        'Name the URL of the endpoint without its query: gemini-cli compares the text, with a slash after a bare host',
+        'Name the URL of the endpoint as resource: gemini-cli rejects one with another path or a slash at its end',
     },
   },
 );

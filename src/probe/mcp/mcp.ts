@@ -63,7 +63,7 @@ export const mcpRows = requests(
       sent: 'no token',
       ...sending('a challenge that begins with Bearer, with resource_metadata="URL"', none, isReadable, challenge),
       remedy:
-        'Write Bearer first: clients of TypeScript SDK 1.x read no other scheme. Write resource_metadata in quotes, for gemini-cli',
+        'Write Bearer first: clients of TypeScript SDK 1.x read no other scheme. Write resource_metadata in quotes: a URL is no token (RFC 9110 §11.2)',
     },
     'bad-token': {
       sent: 'text that is not a token',

@@ -120,7 +120,7 @@ export const plantedMcp: Readonly<Record<McpRow, Planted>> = {
   'mcp-metadata-root': answering(isRoot, () => new Response(null, { status: 500 })),
   'mcp-resource-sdk': but(publishing({ resource: 'https://api.invalid/other' })),
   'mcp-resource-vscode': but(publishing({ resource: 'https://api.invalid' })),
-  'mcp-resource-gemini': but(publishing({ resource: 'https://API.invalid/messages' })),
+  'mcp-resource-gemini': but(publishing({ resource: `${audience}/messages/` })),
   'mcp-challenge-post': answering(isBare('POST'), () => rejection(403)),
   'mcp-challenge-get': answering(isBare('GET'), () => rejection(404)),
   'mcp-challenge-delete': answering(isBare('DELETE'), () => new Response(null, { status: 204 })),
