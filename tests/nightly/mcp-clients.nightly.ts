@@ -16,8 +16,8 @@ import { newestNode, nodePath } from '../support/node-versions.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
- * Published clients of MCP at our endpoint, and what the probe says of clients beside what they do. VS Code, ChatGPT and
- * claude.ai are not published as packages, and codex calls tools only for a model.
+ * Published clients of MCP at our endpoint, and what the probe says of clients beside what they do. VS Code, ChatGPT
+ * and claude.ai are not published as packages, and codex calls tools only for a model.
  */
 
 const folder = startedFor(() => installLocked('nightly/clients'));

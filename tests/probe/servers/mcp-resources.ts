@@ -1,6 +1,6 @@
 import { runProbe } from '../../../src/probe/run/probe.ts';
 
-// What each MCP client makes of the `resource` of the metadata. Every night, published packages of clients say the same.
+// What each MCP client makes of the `resource` of the metadata. Every night, published clients say the same.
 
 const endpoint = 'https://api.invalid/mcp';
 export const wellKnown = 'https://api.invalid/.well-known/oauth-protected-resource';
