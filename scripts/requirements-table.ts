@@ -100,9 +100,9 @@ export const requirements: readonly (readonly [
     /createTestIssuer/,
     [
       at('guides/testing'),
-      at('guides/testing#No route is open'),
+      at('guides/paths#A test of every route'),
       at('start/nestjs#In an application that `nest new` made 2'),
-      at('guides/testing#No route is open 2'),
+      at('guides/paths#A test of every route 2'),
       at('guides/testing#Other frameworks'),
       no('as in Express, on a port'),
       at('quick-reference#A test'),

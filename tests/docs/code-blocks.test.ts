@@ -371,6 +371,7 @@ const rows: readonly Row[] = [
     ];
   }),
   ['guides/errors#CORS', 'GET /', undefined, 401, '* application/json'],
+  ['guides/browsers', 'OPTIONS /messages', undefined, 204, '204 *'],
   ['guides/browsers', 'GET /messages', undefined, 401, '401 * application/json'],
   ['guides/browsers', 'GET /messages', {}, 200, '200 * application/json'],
   ['guides/browsers#Without a framework', 'GET /', undefined, 401, '* application/json Bearer scope="read:messages"'],
