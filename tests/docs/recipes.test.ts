@@ -78,15 +78,15 @@ describe('the recipe', () => {
     ['1', FirstServer, FirstTransport],
     ['2', McpServer, WebStandardStreamableHTTPServerTransport],
   ] as const)(
-    'examples/mcp: a transport of the SDK %s replays events to their user only',
+    'examples/mcp: a transport of the SDK %s replays the events of a session in that session only',
     async (_, Server, Transport) => {
-      const { eventsOf } = await loadCopy('examples/mcp#An event store for each user');
+      const { SessionEvents } = await loadCopy('examples/mcp#An event store for each session');
       const begin = async (user: string) => {
         const server = new Server({ name: 'notes', version: '1.0.0' });
         (server as McpServer).registerTool('read', {}, () => ({
           content: [{ type: 'text', text: `A note of ${user}` }],
         }));
-        const transport = new Transport({ sessionIdGenerator: () => user, eventStore: eventsOf(user) });
+        const transport = new Transport({ sessionIdGenerator: () => user, eventStore: new SessionEvents() });
         await server.connect(transport as never);
         const headers = {
           ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
