@@ -74,6 +74,8 @@ export default defineConfig({
     ],
     sidebar: sidebars(),
     outline: [2, 3],
+    // Pages end with what is next: the one below in the sidebar often is not.
+    docFooter: { prev: false, next: false },
     search: {
       provider: 'local',
       options: {

@@ -6,34 +6,30 @@ type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0];
 /** More characters in a row than this, summed over the longest cell of each column, make narrow columns, as do six columns. */
 const widestRow = 150;
 
-/** A name of at most so many characters stays on one line. */
-const longestName = 26;
+/** Code of at most so many characters stays on one line, and so does each part of longer code, as far as a phone has room. */
+const longestCode = 26;
+const longestName = 36;
 
 /** Changes how pages are drawn. In the repository and in the package, the same pages are plain Markdown. */
 export function configureMarkdown(md: Markdown): void {
   md.core.ruler.before('normalize', 'tabs', (state) => {
     state.src = withTabs(state.src);
   });
-  // Braces in code are text, not templates of Vue. Long names break between their words first.
+  // Braces in code are text, not templates of Vue. A name never breaks, and other code breaks between its parts.
   md.renderer.rules.code_inline = (tokens, index) => {
     const { content = '' } = tokens[index] ?? {};
-    const words = md.utils.escapeHtml(content).replaceAll(/\S+/g, (word) => {
-      if ((word.startsWith('--') && word.length <= longestName) || word.endsWith('.tgz'))
-        return `<span class="short">${word}</span>`;
-      const end = word.length > longestName ? '<wbr class="long">' : '<wbr>';
-      return word.replaceAll(/[_,(=](?=\w)|(?<=[\w}])\/(?=\w)|(?<=[a-z])(?=[A-Z][a-z])/g, `$&${end}`);
+    const parts = content.length > longestCode ? content.split(/(?<=\s)|(?<=[=(,/])(?=[\w{'"-])/) : [content];
+    const drawn = parts.map((part) => {
+      const text = md.utils.escapeHtml(part);
+      return part.length > longestName
+        ? text.replaceAll(/[_.-](?=\w)|(?<=[a-z])(?=[A-Z][a-z])/g, '$&<wbr>')
+        : `<span class="short">${text}</span>`;
     });
-    return `<code v-pre${content.length > longestName ? '' : ' class="short"'}>${words}</code>`;
+    return `<code v-pre>${drawn.join('<wbr>')}</code>`;
   };
   drawBlocks(md);
   // The renderer of VitePress drops the attributes of tables.
   md.renderer.rules.table_open = (tokens, index, options, _env, self) => self.renderToken(tokens, index, options);
-  md.core.ruler.push('copy-page', ({ Token, tokens }) => {
-    const title = tokens.findIndex(({ type, tag }) => type === 'heading_close' && tag === 'h1');
-    const component = new Token('html_block', '', 0);
-    component.content = '<CopyPage />';
-    if (title !== -1) tokens.splice(title + 1, 0, component);
-  });
   md.core.ruler.push('tables', ({ tokens }) => labelCells(tokens));
   md.core.ruler.push('links-to-repository', ({ tokens, env }) => {
     for (const token of tokens.flatMap(({ children }) => children ?? [])) {

@@ -5,6 +5,7 @@ import { base, serveSite, sitePages } from '../support/site.ts';
 
 /** Run in the page: what a reader would have to scroll sideways for. */
 const hidden = `[...document.querySelectorAll('.vp-doc pre, .vp-doc table, html')]
+  .filter((node) => node.localName !== 'pre' || innerWidth >= 640)
   .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
   .map(({ localName, textContent }) => localName + ': ' + textContent.trim().slice(0, 60))`;
 

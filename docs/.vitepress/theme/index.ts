@@ -14,10 +14,16 @@ function showEntry(): void {
     sidebar.scrollTop += place.top - frame.top - frame.height / 2;
 }
 
-/** The theme of VitePress, with a first screen, links to the source beside each title, and the form of the page `/explain`. */
+/** The theme of VitePress, with a first screen, links to the source below the outline, and the form of the page `/explain`. */
 export default {
   extends: DefaultTheme,
-  Layout: () => h(DefaultTheme.Layout, undefined, { 'doc-before': () => h(HomeStart) }),
+  Layout: () =>
+    h(DefaultTheme.Layout, undefined, {
+      'doc-before': () => h(HomeStart),
+      'aside-outline-after': () => h(CopyPage),
+      // Where there is no room for the outline.
+      'doc-footer-before': () => h(CopyPage, { class: 'below' }),
+    }),
   setup() {
     const route = useRoute();
     // The section of the page opens first.
@@ -25,7 +31,6 @@ export default {
     onMounted(() => watch(() => route.path, show, { immediate: true, flush: 'post' }));
   },
   enhanceApp({ app }) {
-    app.component('CopyPage', CopyPage);
     app.component(
       'ExplainToken',
       defineAsyncComponent(() => import('./explain-token.vue')),
