@@ -22,10 +22,12 @@ export function configureMarkdown(md: Markdown): void {
     const drawn = parts.map((part) => {
       const text = md.utils.escapeHtml(part);
       return part.length > longestName
-        ? text.replaceAll(/[_.-](?=\w)|(?<=[a-z])(?=[A-Z][a-z])/g, '$&<wbr>')
+        ? text.replaceAll(/[_.-](?=\w)|(?<=[a-z])(?=[A-Z][a-z])/g, '$&<wbr class="in">')
         : `<span class="short">${text}</span>`;
     });
-    return `<code v-pre>${drawn.join('<wbr>')}</code>`;
+    // As long as a line of text on a phone. A cell has less room.
+    const isLine = content.length <= longestName && !content.includes(' ');
+    return `<code v-pre${isLine ? ' class="line-long"' : ''}>${drawn.join('<wbr>')}</code>`;
   };
   drawBlocks(md);
   // The renderer of VitePress drops the attributes of tables.

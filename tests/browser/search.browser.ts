@@ -88,10 +88,8 @@ test('the search has a helpful page among its first three, on the page Explain t
     await field.fill(typed);
     const results = page.locator('.VPLocalSearchBox .result');
     await results.first().waitFor();
-    const links = await results.evaluateAll<string[]>(
-      `(found) => found.slice(0, 3).map((each) => each.getAttribute('href'))`,
-    );
-    const found = links.map((href) => href.replace(base, ''));
+    const links = await Promise.all((await results.all()).slice(0, 3).map((each) => each.getAttribute('href')));
+    const found = links.map((href) => href?.replace(base, '') ?? '');
     if (!helpful.split(' ').some((start) => found.some((each) => each.startsWith(start)))) missed.push([typed, found]);
   }
   // 13 and 39 once.

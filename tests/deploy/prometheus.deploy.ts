@@ -109,7 +109,7 @@ describe('a Prometheus that scrapes two instances, one of which cannot reach its
     const text = await (await fetch(`http://${unreached.target}/metrics`)).text();
     const { exitCode, stdout, stderr } = await $`promtool check metrics < ${new Response(text)}`.nothrow().quiet();
     expect({ exitCode, output: `${stdout}${stderr}` }).toEqual({ exitCode: 0, output: '' });
-    for (const file of [rules, 'deploy/grafana/dashboard.json', 'docs/operations.md']) {
+    for (const file of [rules, 'deploy/grafana/dashboard.json', 'docs/guides/observability.md']) {
       const names = (await readText(file)).match(/\b(?:protected_api|process)_\w+/g);
       const unknown = names?.filter((name) => !new RegExp(`^(?:# TYPE )?${name}[{ ]`, 'm').test(text));
       expect({ file, unknown }).toEqual({ file, unknown: [] });

@@ -110,7 +110,7 @@ test.each([
   const command = [bun, runIt, '--preload', './spy.ts', file];
   const { stdout } = await runToEnd(command, { ...good, ...settings }, { 'spy.ts': spy });
   expect(Number(stdout)).toBe(seconds);
-  const deployed = (await readText('deploy/nginx/protected-api.conf.template')) + (await readText('docs/deploy.md'));
+  const deployed = (await readText('deploy/nginx/protected-api.conf.template')) + (await readText('deploy/README.md'));
   const kept = [...deployed.matchAll(/keepalive_timeout (\d+)s|idle(?:_t|T)imeout: (\d+)s/g)].map((found) =>
     Number(found[1] ?? found[2]),
   );
