@@ -13,7 +13,7 @@ const otherWords: Readonly<Record<string, string>> = {
   'guides/optional-tokens': 'public endpoint anonymous guest skip authentication unauthenticated',
   'guides/owners': 'object-level authorization BOLA IDOR ownership agent',
   'guides/probe': 'scanner conformance penetration test security audit',
-  'guides/revocation': 'logout block user ban blacklist denylist revoke token',
+  'guides/revocation': 'logout block a user ban blacklist denylist revoke a token block a user revoke a token',
   'guides/scopes': 'roles role RBAC permissions authorization admin hasRole require a role step-up',
   'guides/several-issuers': 'multi-tenant tenants multiple issuers SaaS',
   'guides/testing': 'mock fake token unit test vitest jest supertest',
@@ -34,7 +34,7 @@ const otherWords: Readonly<Record<string, string>> = {
   'start/install': 'CommonJS require ESM cannot find module TypeScript Node.js version',
   'start/nextjs': 'nextjs Vercel app router',
   troubleshooting:
-    '401 Unauthorized invalid token jwt malformed invalid issuer audience signature expired 403 although the token has the scope',
+    '401 without reason without error Unauthorized invalid token jwt malformed invalid issuer audience signature expired 403 although the token has the scope',
 };
 
 /**
