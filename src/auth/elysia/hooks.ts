@@ -79,7 +79,7 @@ const acceptances = new WeakMap<object, Acceptance>();
 export const accept = (request: Request, acceptance: Acceptance): void => void acceptances.set(request, acceptance);
 
 /** Returns the acceptance of a request with a plan that has these parts. Any other request fails (500). */
-export function acceptanceWith({ request }: RouteContext, ...parts: readonly (GuardUse | Requirement)[]): Acceptance {
+function acceptanceWith({ request }: RouteContext, ...parts: readonly (GuardUse | Requirement)[]): Acceptance {
   const acceptance = acceptances.get(request);
   if (acceptance !== undefined && parts.every((part) => acceptance.plan.parts.has(part))) return acceptance;
   return failWith('No gate has accepted this request for this route');

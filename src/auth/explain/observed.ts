@@ -25,7 +25,7 @@ import { type Explained, joined, show } from './checks/explained.ts';
 import type { PastedProof } from './pasted-proof.ts';
 
 /** What is learned from a guard that explains. */
-export interface Seen {
+interface Seen {
   /** Why it rejected each request. */
   readonly rejections: Rejected[];
   /** The keys that each issuer publishes. */

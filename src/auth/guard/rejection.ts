@@ -25,7 +25,7 @@ export interface PreparedRejection<Reason extends RejectionDescription['reason']
   readonly text: string;
 }
 
-export type PreparedRejections = { readonly [Reason in RejectionDescription['reason']]: PreparedRejection<Reason> };
+type PreparedRejections = { readonly [Reason in RejectionDescription['reason']]: PreparedRejection<Reason> };
 
 /** The part of a route's policy that its rejections show. */
 export type Shown = Pick<RoutePolicy, 'challenge' | 'isOptional'>;

@@ -1,7 +1,7 @@
 import type { Algorithm } from '../types.ts';
 
 /** What a signature algorithm requires of its key (RFC 7518 §6, RFC 8037 §2, RFC 9964 §3). */
-export interface AlgorithmRule {
+interface AlgorithmRule {
   readonly kty: 'RSA' | 'EC' | 'OKP' | 'AKP';
   /** Undefined for RSA and AKP. */
   readonly crv?: string;

@@ -7,7 +7,7 @@ import { FetchError, type WrongDocument } from './fetch/fault.ts';
  * jwk-set.ts.
  */
 
-export type NamedJwk = Members & { readonly kid: string };
+type NamedJwk = Members & { readonly kid: string };
 
 const maxKeys = 1000;
 /** Every key with a `kid` is tried on a token that names it, so this limits the cost of one token. */

@@ -23,7 +23,7 @@ import { type FetchAttempt, Refreshing, type RefreshOptions } from './refreshing
 /** A key that verifies tokens of one algorithm. Check {@link KeySet.use} before trusting what it has verified. */
 export type VerificationKey = Readonly<ImportedKey>;
 
-export type FoundKeys = readonly VerificationKey[] | Rejected;
+type FoundKeys = readonly VerificationKey[] | Rejected;
 
 export interface KeySetOptions extends RefreshOptions, Partial<Pick<CheckedOptions, 'waitUntil'>> {
   /** Named in events and state. */

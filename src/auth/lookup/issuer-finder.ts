@@ -17,7 +17,7 @@ import { RejectedIssuers } from './rejected-issuers.ts';
 /** How long an issuer is not asked about again after a failure, or while too many others are. */
 const retryMs = 2000;
 
-export interface IssuerFinderOptions extends AnswerTimes, QuestionOptions, Pick<CheckedOptions, 'waitUntil'> {
+interface IssuerFinderOptions extends AnswerTimes, QuestionOptions, Pick<CheckedOptions, 'waitUntil'> {
   /** Whether an issuer can have this identifier. */
   readonly isIssuer: (iss: unknown) => iss is string;
   readonly read: ReadIssuer;

@@ -11,8 +11,8 @@ import { sharedMap } from '../values/shared.ts';
 type Access = CheckRequirements | 'public';
 
 /** How close to a call something is bound: to the application, to a class, or to a method. */
-export const levels = { application: 0, class: 1, method: 2 } as const;
-export type Level = (typeof levels)[keyof typeof levels];
+const levels = { application: 0, class: 1, method: 2 } as const;
+type Level = (typeof levels)[keyof typeof levels];
 
 /** By class, or by prototype and name of the method, because other decorators replace the method itself. */
 const marks = () => sharedMap<object, Map<PropertyKey, Access>>('nestjs');

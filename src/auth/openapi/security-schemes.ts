@@ -52,7 +52,7 @@ export function securitySchemes(
 }
 
 /** What a client must meet one of: a token with these scopes, by the name of its scheme, or nothing. */
-export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
+type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 
 /** Returns the alternatives that a client has on a route of this guard, whose plugin got `given`. */
 export function securityOf(

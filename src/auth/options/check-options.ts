@@ -16,7 +16,7 @@ import { describeProblem, inCode, type Sentence, say, type Wording } from './wor
  */
 
 /** An option that is not valid, and what it must be. */
-export interface OptionProblem extends Wording {
+interface OptionProblem extends Wording {
   readonly name: keyof GuardOptions;
 }
 

@@ -4,7 +4,7 @@ import { printable } from '../values/ascii.ts';
  * Whether a name may be a misspelling of a known one: they are equal but for case and underscores, one begins with the
  * other, or at most two letters differ.
  */
-export function isSimilar(name: string, known: string): boolean {
+function isSimilar(name: string, known: string): boolean {
   const [a, b] = [name, known].map((each) => each.toLowerCase().replaceAll('_', '')) as [string, string];
   const [shorter, longer] = a.length < b.length ? [a, b] : [b, a];
   return (shorter.length > 4 && longer.startsWith(shorter)) || isClose(a, b, 2);

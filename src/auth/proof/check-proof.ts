@@ -17,7 +17,7 @@ import { proofAlgorithmOf, readProofKey } from './proof-key.ts';
  */
 
 /** The values that a proof must have. */
-export interface ExpectedProof {
+interface ExpectedProof {
   readonly method: string;
   /** Undefined if the request has no absolute URL: no proof matches it. */
   readonly url: string | undefined;

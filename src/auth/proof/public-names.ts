@@ -8,7 +8,7 @@ import { canonicalUrl } from './normalize-url.ts';
  */
 
 /** A URL at which clients reach the API, and the identifier of the resource there. */
-export interface PublicName {
+interface PublicName {
   readonly publicUrl: string;
   readonly resource: string;
 }

@@ -15,7 +15,7 @@ export interface Client {
   readonly scope: string;
 }
 
-export interface TokenEndpointOptions {
+interface TokenEndpointOptions {
   readonly issuer: string;
   /** The URL of the endpoint, which proofs must name. */
   readonly url: string;
