@@ -173,6 +173,19 @@ test('no table of a wide page breaks a word, lists an empty cell, or draws a cel
   expect(found).toEqual({});
 });
 
+// In an outage, nobody reads a page that never ends. Fonts differ from machine to machine by some percent.
+test.each(['deploy', 'operations', 'kubernetes'])(
+  'the page for operators %s has about eight screens at most',
+  async (name) => {
+    await using site = serveSite();
+    const height = 1080;
+    const { page } = await openWide({ viewport: { width: 1280, height }, javaScriptEnabled: false });
+    await page.goto(new URL(base + name, site.url).href, { waitUntil: 'load' });
+    const screens = (await page.evaluate<number>('document.documentElement.scrollHeight')) / height;
+    expect(screens).toBeWithin(1, 8.4);
+  },
+);
+
 // Where a narrow page hides nothing, a wide one has more room.
 describe.each(isNight ? [390, 1280] : [390])('at %d pixels', (width) => {
   const open = browserForTests();
