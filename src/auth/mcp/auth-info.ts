@@ -37,12 +37,6 @@ export function authInfoOf<AcceptedClaims extends object = Claims>({
   const { exp: expiresAt, aud, iss, sub } = claims as unknown as Claims;
   const extra = { claims, user: JSON.stringify([iss, sub, clientId]) };
   const [resource] = [aud].flat().flatMap((each) => parseUrl(String(each)) ?? []);
-  return {
-    token,
-    clientId: clientId ?? 'unknown',
-    scopes: [...scopes],
-    expiresAt,
-    ...(resource && { resource }),
-    extra,
-  };
+  const known = { token, clientId: clientId ?? 'unknown', scopes: [...scopes], expiresAt, extra };
+  return resource ? { ...known, resource } : known;
 }

@@ -126,9 +126,6 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>, { prepare }: 
   };
 }
 
-export const notFound: PlainResponse = {
-  status: 404,
-  headers: { 'content-type': 'text/plain;charset=UTF-8' },
-  body: 'Not found',
-};
+const asText = { 'content-type': 'text/plain;charset=UTF-8' };
+export const notFound: PlainResponse = { status: 404, headers: asText, body: 'Not found' };
 const withoutBody = { messages: [] as readonly McpMessage[], message: undefined };

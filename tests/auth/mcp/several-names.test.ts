@@ -14,8 +14,8 @@ import { createDevelopmentIssuer } from 'protected-api/testing';
 import { listen } from '../../support/raw-http.ts';
 
 /*
- * Clients of both SDKs at two names of one process. They know the URL of the server only, and refuse metadata of
- * another one.
+ * Clients of both SDKs at two names of one process, and at two URLs of one endpoint. They know the URL of the server
+ * only, and refuse metadata of another one.
  */
 
 const publicUrl = ['https://api.example.com', 'https://mcp.example.org'];
@@ -80,3 +80,28 @@ test.each(audience.flatMap((url) => ['protectMcp()', 'requireMcp()'].map((door) 
     server.close();
   },
 );
+
+test.each([
+  ['', false],
+  ['?login', true],
+])('clients of both SDKs log in at "/mcp%s" of a server with public tools: %p', async (query, isLoggedIn) => {
+  const open = protectMcp(guard, { publicTools: ['where'] }, (request, { authInfo, message }) =>
+    handler.fetch(request, { ...(authInfo && { authInfo }), parsedBody: message }),
+  );
+  const fetcher = fetchThrough((to, init) => (to.search === '' ? open : protectedServer)(new Request(to.href, init)));
+  const expectedIssuer = 'http://localhost:4010/';
+  const credentials = { clientId: 'reader', clientSecret: 'reader-secret', scope: 'read', expectedIssuer };
+  const url = new URL(`${audience[0]}${query}`);
+  const [one, other] = [new FirstProvider(credentials), new ClientCredentialsProvider(credentials)];
+  const first = new FirstClient({ name: 'test', version: '1.0.0' });
+  await first.connect(new FirstTransport(url, { authProvider: one, fetch: fetcher }) as never);
+  const second = new Client({ name: 'test', version: '1.0.0' });
+  await second.connect(new StreamableHTTPClientTransport(url, { authProvider: other, fetch: fetcher }));
+  for (const client of [first, second]) {
+    expect(await client.callTool({ name: 'where' })).toMatchObject(
+      where(isLoggedIn ? new URL(`${audience[0]}`) : undefined),
+    );
+    await client.close();
+  }
+  expect([one.tokens(), other.tokens()].map((tokens) => tokens !== undefined)).toEqual([isLoggedIn, isLoggedIn]);
+});
