@@ -69,7 +69,7 @@ export const requirements: readonly (readonly [
       at('guides/errors#Throw instead of send 3'),
       no('a rejection reaches no hook, so use your own format'),
       at('start/express#Koa'),
-      at('start/fetch'),
+      at('quick-reference#Any fetch server'),
     ],
   ],
   ['Your own format', /formatRejection/, Array(7).fill(onGuard)],
