@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { $ } from 'bun';
 import manifest from '../../src/auth/package.json';
-import { freePort, run, runToEnd, untilReachable } from '../support/child-process.ts';
+import { freePort, run, runToEnd, untilProcess, untilReachable } from '../support/child-process.ts';
 import { documentedExports, doors } from '../support/doors.ts';
 import { installedPackage, packed } from '../support/installed-package.ts';
 import { startIssuer } from '../support/issuer.ts';
@@ -128,6 +128,37 @@ describe('the package, installed from its tarball', () => {
       for (const requireToken of [${imports}, resourceServer]) console.log(typeof requireToken(guard));`;
     const { stdout } = await $`node --input-type=module -e ${script}`.cwd(folder()).quiet();
     expect(stdout.toString().trim().split('\n')).toEqual(['function', 'function', 'function', 'object']);
+  });
+
+  test('is loaded again by a hot reload, and works with a guard that was kept', async () => {
+    const turn = `
+      import { Hono } from 'hono';
+      import { createGuard, RejectionError } from '${manifest.name}';
+      import { resourceServer } from '${manifest.name}/elysia';
+      import { authOf, requireToken } from '${manifest.name}/hono';
+      import { createTestIssuer } from '${manifest.name}/testing';
+      const issuer = await createTestIssuer();
+      const kept = (globalThis.kept ??= { guard: createGuard(issuer.options), authorization: 'Bearer ' + (await issuer.token({ sub: 'ada' })), doors: new Set() });
+      const { guard, authorization, doors } = kept;
+      doors.add(requireToken);
+      const app = new Hono().get('/', requireToken(guard, {}, { rejection: 'throw' }), (c) => c.text(authOf(c).claims.sub));
+      app.onError((error) => (error instanceof RejectionError ? error.response : new Response(String(error))));
+      const [rejected, accepted] = [await app.request('/'), await app.request('/', { headers: { authorization } })];
+      console.log(doors.size, rejected.status, await accepted.text());
+      try { resourceServer(guard); } catch ({ message }) { console.log(message); }
+      if (doors.size > 1) process.exit();
+      setInterval(() => {}, 1000);`;
+    await Bun.write(inFolder('hot.mjs'), turn);
+    const hot = run([process.execPath, '--hot', inFolder('hot.mjs')]);
+    await untilProcess(hot, () => hot.stdout().includes('\n'), 'the first turn');
+    await Bun.write(inFolder('hot.mjs'), `${turn}\n`);
+    const lines = (await hot.finished).stdout.split('\n');
+    expect(lines).toEqual([
+      '1 401 ada',
+      '2 401 ada',
+      expect.stringContaining('Create it again after a hot reload'),
+      '',
+    ]);
   });
 
   // None of them is published yet.

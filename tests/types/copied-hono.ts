@@ -21,6 +21,7 @@ export const app = new Hono<{ Variables: { user: string } }>()
     return c.text(authOf<Claims & { tenant: string }>(c).claims.tenant + c.get('user'));
   });
 new Hono<{ Bindings: { KV: string } }>().get('/:id', requireToken(guard), (c) => c.text(c.env.KV + c.req.param('id')));
+app.on(['GET', 'PUT'], ['/a', '/b'], requireToken(guard), (c) => c.text(authOf(c).token));
 export const apart = (c: Context) => c.json(authOf(c).claims.exp satisfies number);
 // @ts-expect-error: it returns middleware, and is none itself
 app.use(requireToken);
