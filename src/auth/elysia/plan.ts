@@ -43,7 +43,7 @@ export const isCalled = ({ name, value }: Requirement): boolean =>
 export type Accepted = Exclude<Decision, Rejection>;
 
 /** The rejection of a request, or what each guard has accepted it with, in the order of the checks. */
-type Checked = Rejection | Accepted[];
+type Outcome = Rejection | Accepted[];
 
 /** How the requests of one route are checked. */
 export type Plan = ReturnType<typeof createPlan>;
@@ -77,7 +77,7 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
   const [inner] = checks;
 
   /** Calls the guards from the outermost to the innermost. */
-  function checkFrom(request: Request, place: number, accepted: Accepted[]): Checked | Promise<Checked> {
+  function checkFrom(request: Request, place: number, accepted: Accepted[]): Outcome | Promise<Outcome> {
     const check = checks[place];
     if (check === undefined) return accepted;
     const { use, policy } = check;

@@ -13,7 +13,7 @@ import { decideOn } from './observed.ts';
 import { decodePasted, membersOf } from './pasted.ts';
 import { findProof, requestWith, thumbprintOf } from './pasted-proof.ts';
 import { type Explanation, type Unverified, withRender, withVerdicts } from './render.ts';
-import { whyNoSetting } from './unchecked/known-issuers.ts';
+import { whyNoSetting } from './unchecked/issuer-pages.ts';
 import { type Advised, describeOutcome, namePage } from './unchecked/outcome.ts';
 import { explainUnchecked } from './unchecked/unchecked.ts';
 

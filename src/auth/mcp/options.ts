@@ -113,10 +113,10 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   };
 }
 
-type Checked = ReturnType<typeof checkMembers<typeof optionRules>>;
+type ReadMcpOptions = ReturnType<typeof checkMembers<typeof optionRules>>;
 
 /** Returns all scopes that are required by name, and what says which of them messages need. */
-function readScopes({ readRequirements }: GuardCore, { tools, scope, scopeOf, publicTools }: Checked) {
+function readScopes({ readRequirements }: GuardCore, { tools, scope, scopeOf, publicTools }: ReadMcpOptions) {
   const alternativesOf = (required: FixedScope, of: string): Alternatives => {
     readRequirements({ scope: required }, of);
     return isJsonObject(required) ? required.anyOf.map((one) => [one]) : [[required].flat()];

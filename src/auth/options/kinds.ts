@@ -10,24 +10,24 @@ import type { Sentence, Wording } from './wording.ts';
 export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer' | 'code';
 
 /** The rule of one option. */
-export interface OptionRule<Checked = unknown> extends Wording {
+export interface OptionRule<Value = unknown> extends Wording {
   readonly kind: OptionKind;
   /** Returns which part of a value in code is not valid, if the value itself does not show it. */
   readonly findFault?: (value: unknown) => string | undefined;
   /** Whether neither messages nor logs repeat the value. */
   readonly isSecret?: boolean;
   /** Returns the checked value, or undefined if it is not valid. */
-  readonly read: (value: unknown) => Checked | undefined;
+  readonly read: (value: unknown) => Value | undefined;
   /** The default. Undefined for an option without one. */
-  readonly fallback?: Checked | undefined;
+  readonly fallback?: Value | undefined;
 }
 
 /** The rule of an option that always has a value. */
-export interface DefaultedRule<Checked> extends OptionRule<Checked> {
-  readonly fallback: Checked;
+export interface DefaultedRule<Value> extends OptionRule<Value> {
+  readonly fallback: Value;
 }
 
-export const withDefault = <Checked>(rule: OptionRule<Checked>, fallback: Checked): DefaultedRule<Checked> => ({
+export const withDefault = <Value>(rule: OptionRule<Value>, fallback: Value): DefaultedRule<Value> => ({
   ...rule,
   fallback,
 });

@@ -10,7 +10,7 @@ import { inCode, say } from './wording.ts';
  */
 
 type Rules = Readonly<Record<string, OptionRule>>;
-type Checked<Rule> =
+type ValueOf<Rule> =
   Rule extends DefaultedRule<infer Value> ? Value : Rule extends OptionRule<infer Value> ? Value | undefined : never;
 
 /** Returns the members that are not undefined, and what is wrong with the first that is not valid. */
@@ -41,7 +41,7 @@ export function checkMembers<Given extends Rules>(
   rules: Given,
   given: unknown,
   required?: readonly string[],
-): { readonly [Name in keyof Given]: Checked<Given[Name]> } {
+): { readonly [Name in keyof Given]: ValueOf<Given[Name]> } {
   const { values, fault } = isJsonObject(given)
     ? readMembers(rules, given, required)
     : { values: {}, fault: `options must be an object, got ${describeValue(given)}` };

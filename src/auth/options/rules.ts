@@ -46,8 +46,8 @@ const keySetUrl: Sentence = ({ nameOf }) =>
 const aScopePrefix = text('printable ASCII without spaces, quotes or backslashes', isPlainWord);
 
 /** A rule has a default if its option always has a value and may be left out. */
-type RuleOf<Name extends keyof CheckedOptions, Checked = NonNullable<CheckedOptions[Name]>> =
-  OptionValues extends Readonly<Record<Name, unknown>> ? DefaultedRule<Checked> : OptionRule<Checked>;
+type RuleOf<Name extends keyof CheckedOptions, Value = NonNullable<CheckedOptions[Name]>> =
+  OptionValues extends Readonly<Record<Name, unknown>> ? DefaultedRule<Value> : OptionRule<Value>;
 type Rules<Names extends keyof CheckedOptions> = { readonly [Name in Names]: RuleOf<Name> };
 
 /** The options that a single issuer can have. */

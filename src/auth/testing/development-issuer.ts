@@ -1,7 +1,7 @@
 import { defaultProofAlgorithms } from '../proof/proof-key.ts';
 import { createSigner } from './create-signer.ts';
-import type { DevelopmentIssuerOptions, IssuerSecrets } from './issuer-options.ts';
-import { completeClients, isAllowedHost, readIssuerOptions } from './issuer-options.ts';
+import type { DevelopmentIssuerOptions, IssuerSecrets } from './development-options.ts';
+import { completeClients, isAllowedHost, readDevelopmentOptions } from './development-options.ts';
 import { renderTokenCommands } from './token-commands.ts';
 import { type Client, createTokenEndpoint, json } from './token-endpoint.ts';
 
@@ -50,7 +50,7 @@ const endpoints = {
  * @throws {TypeError} an option is missing or mistyped, or the host of `issuer` is neither a loopback host nor allowed
  */
 export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): DevelopmentIssuer {
-  const { issuer, audience, hosts, lifetimeSeconds } = readIssuerOptions(options);
+  const { issuer, audience, hosts, lifetimeSeconds } = readDevelopmentOptions(options);
   const { secrets = { signer: createSigner('RS256'), clients: new Map<string, string>() } } = options;
   const { signer } = secrets;
   const given = () => (typeof options.clients === 'function' ? options.clients() : options.clients);

@@ -4,8 +4,8 @@ import { rejections } from '../../rejections.ts';
 import type { GuardOptions, RejectionReason } from '../../types.ts';
 import { describeChecks } from '../checks/checks.ts';
 import { adviceFor, changeFor, type Explained, type Proposal } from '../checks/explained.ts';
+import { pageOf } from './issuer-pages.ts';
 import { judge } from './judge.ts';
-import { pageOf } from './known-issuers.ts';
 
 /* What follows from the advice to change options, so that it leads nobody in a circle. */
 

@@ -7,7 +7,7 @@ import type { Claims, GuardOptions } from '../../types.ts';
 import { isPlainWord } from '../../values/ascii.ts';
 import { isJsonObject, isText, type Members } from '../../values/json.ts';
 import { doubtKind, otherApiOf, show } from '../checks/explained.ts';
-import { pageOf, whyNoSetting } from './known-issuers.ts';
+import { pageOf, whyNoSetting } from './issuer-pages.ts';
 
 /*
  * The options that would accept a token, from what the token says. Nothing of it is verified, so every suggestion warns

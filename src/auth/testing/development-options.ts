@@ -69,7 +69,7 @@ const clientRules = {
  * @throws {TypeError} an option is unknown, missing or mistyped, or the host of `issuer` is neither a loopback host nor
  * allowed
  */
-export function readIssuerOptions(options: DevelopmentIssuerOptions) {
+export function readDevelopmentOptions(options: DevelopmentIssuerOptions) {
   const checked = checkMembers(action, optionRules, options, ['issuer', 'audience', 'clients']);
   const { issuer = '', audience: [first = '', ...others] = [], allowedHosts = [] } = checked;
   const { lifetimeSeconds = defaultLifetimeSeconds } = checked;
@@ -105,7 +105,7 @@ export function completeClients(
  */
 export function isAllowedHost(
   request: Request,
-  { protocol, allowed }: ReturnType<typeof readIssuerOptions>['hosts'],
+  { protocol, allowed }: ReturnType<typeof readDevelopmentOptions>['hosts'],
 ): boolean {
   // On Bun, the URL of a request with an invalid Host cannot be parsed.
   const sent = request.headers.get('host') ?? /^https?:\/\/([^/?#]*)/i.exec(request.url)?.[1] ?? '';
