@@ -1,8 +1,10 @@
 import { FetchError } from '../keys/fetch/fault.ts';
 import type { IssuerKeys } from '../keys/issuer-keys.ts';
+import { rejectFor } from '../rejections.ts';
 import type { Trust } from '../token/trust.ts';
 import type { CheckedOptions, KeySetState } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
+import { whenSettled } from '../values/promises.ts';
 
 /*
  * An issuer that the application knows: how long its last answer counts, and what is trusted while the application
@@ -54,9 +56,13 @@ export class KnownIssuer {
       ...found.trust,
       keep: () => void use(this),
       keys: {
-        // The guard asks `use` after them: meanwhile the issuer may have left, or its last answer expired.
-        find: (kid) => keys.find(kid),
-        findOthers: (kid, tried) => keys.findOthers(kid, tried),
+        // While a request waits for keys, the issuer may have left, or its last answer expired.
+        find: (kid) =>
+          whenSettled(keys.find(kid), (keysFound) => (this.#isTrusted() ? keysFound : rejectFor('issuer_unavailable'))),
+        findOthers: async (kid, tried) => {
+          const others = await keys.findOthers(kid, tried);
+          return this.#isTrusted() ? others : [];
+        },
         isCurrent: (key) => this.#isTrusted() && keys.isCurrent(key),
         use: (key) => use(this) && keys.use(key),
       },
