@@ -44,7 +44,7 @@ test('docs/start/nextjs.md, followed step by step, leads to a 401, a 200 and a 4
       environment,
     );
   const packages = 'next react react-dom typescript @types/node @types/react'.split(' ');
-  expect((await follow('nextjs', folder(), path, start)).slice(1)).toEqual(packages);
+  expect((await follow('start/nextjs', folder(), path, start)).slice(1)).toEqual(packages);
 });
 
 const credentials = ['--client-id', 'reader', '--client-secret', 'reader-secret'];

@@ -41,25 +41,22 @@ const inWorkerd: Start = (command, port) => {
 
 const [newer, older] = ['Node.js 22.18 or later', 'Older Node.js'];
 const [oldestNode = ''] = nodeVersions;
-const servers = ['express', 'fastify', 'mcp', 'hono', 'fetch', 'elysia'];
+const servers = ['start/express', 'start/fastify', 'mcp/index', 'start/hono', 'start/fetch', 'start/elysia'];
 
 /** By day, the runtime for which a page is written: the examples run on the others. */
 const rows: readonly (readonly [page: string, tab: string | undefined, start: Start])[] = [
-  ...servers.map((page) => [page, page === 'elysia' && !isNight ? 'Bun' : newer, inShell] as const),
+  ...servers.map((page) => [page, page === 'start/elysia' && !isNight ? 'Bun' : newer, inShell] as const),
   ...(isNight ? servers.flatMap((page) => [older, 'Bun'].map((tab) => [page, tab, inShell] as const)) : []),
-  ...(isNight ? ['hono', 'fetch', 'elysia'].map((page) => [page, 'Deno', inShell] as const) : []),
-  ['nestjs', undefined, inShell],
-  ['workers', undefined, inWorkerd],
+  ...(isNight ? ['start/hono', 'start/fetch', 'start/elysia'].map((page) => [page, 'Deno', inShell] as const) : []),
+  ['start/nestjs', undefined, inShell],
+  ['start/workers', undefined, inWorkerd],
 ];
 
-test.each(rows)(
-  'docs/start/%s.md, followed step by step (%s), leads to a 401, a 200 and a 403',
-  async (page, tab, start) => {
-    const [own, ...others] = await follow(page, folder(), path(tab === older ? oldestNode : newestNode), start, tab);
-    expect(own).toContain('protected-api');
-    expect(packages.split(' ')).toEqual(expect.arrayContaining(others));
-  },
-);
+test.each(rows)('docs/%s.md, followed step by step (%s), leads to a 401, a 200 and a 403', async (page, tab, start) => {
+  const [own, ...others] = await follow(page, folder(), path(tab === older ? oldestNode : newestNode), start, tab);
+  expect(own).toContain('protected-api');
+  expect(packages.split(' ')).toEqual(expect.arrayContaining(others));
+});
 
 test('docs/start/workers.md bundles a function for AWS Lambda, which responds to its event with a 200', async () => {
   const [, section = ''] = (await readText('docs/start/workers.md')).split('\n## AWS Lambda\n');

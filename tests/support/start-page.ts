@@ -6,7 +6,7 @@ import { readText } from './repository.ts';
 
 /** The blocks of a start page by the number of their step, and the files that it names. */
 async function stepsOf(page: string) {
-  const [, ...steps] = (await readText(`docs/start/${page}.md`)).split(/^## \d\. /m);
+  const [, ...steps] = (await readText(`docs/${page}.md`)).split(/^## \d\. /m);
   return steps.map((step) => ({
     text: step,
     files: Array.from(
@@ -76,7 +76,7 @@ export async function follow(
     text.replaceAll('localhost:4010', `localhost:${issuerPort}`).replaceAll(/\b(?:30[01]0|8787)\b/g, port);
   for (const { file, text } of saving?.files ?? []) await Bun.write(join(folder, file), onPorts(text));
 
-  const printed = join(folder, `printed-${page}`);
+  const printed = join(folder, `printed-${page.replace('/', '-')}`);
   const issuer = issuing?.blocks[0]?.text ?? '';
   expect(issuer).toMatch(/^npx protected-api issuer\b[^&]*\n$/);
   const command = onPorts(issuer)
