@@ -67,7 +67,7 @@ type Optional<Options> = { readonly [Name in keyof Options]?: Options[Name] | un
  */
 export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>> {
   /**
-   * URL of the key set, for a single issuer. By default, the guard tries `.well-known/jwks.json` below an issuer that
+   * URL of the key set (JWKS), for a single issuer. By default, the guard tries `.well-known/jwks.json` below an issuer that
    * ends with a slash, and then the URL in the issuer's metadata. Defaults to discovery.
    */
   readonly jwksUri?: string | undefined;
