@@ -20,10 +20,8 @@ export function configureMarkdown(md: Markdown): void {
     const { content = '' } = tokens[index] ?? {};
     const parts = content.length > longestCode ? content.split(/(?<=\s)|(?<=[=(,/])(?=[\w{'"-])/) : [content];
     const drawn = parts.map((part) => {
-      const text = md.utils.escapeHtml(part);
-      return part.length > longestName
-        ? text.replaceAll(/[_.-](?=\w)|(?<=[a-z])(?=[A-Z][a-z])/g, '$&<wbr class="in">')
-        : `<span class="short">${text}</span>`;
+      const words = md.utils.escapeHtml(part).replaceAll(/[_.-](?=\w)|(?<=[a-z])(?=[A-Z][a-z])/g, '$&<wbr>');
+      return `<span class="${part.length > longestName ? 'long' : 'short'}">${words}</span>`;
     });
     // As long as a line of text on a phone. A cell has less room.
     const isLine = content.length <= longestName && !content.includes(' ');

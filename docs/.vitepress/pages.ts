@@ -17,7 +17,7 @@ const inFolder = (folder: string, names: string) => names.split(' ').map((name) 
 export const sections: Readonly<Record<string, readonly string[]>> = {
   Start: [
     'index',
-    ...inFolder('start', 'install elysia hono express fastify nestjs fetch workers nextjs full-stack graphql'),
+    ...inFolder('start', 'install express hono fastify nestjs elysia fetch nextjs full-stack workers graphql'),
   ],
   MCP: inFolder('mcp', 'index tools connect'),
   'More than a route': inFolder(
@@ -132,7 +132,7 @@ export function descriptionOf(page: string): string | undefined {
     return `How to check access tokens of ${titleOf(page)}: settings and options, the steps in its console, and which tokens are accepted`;
   const [, ...blocks] = readPage(page).split(/\n\n+/);
   const text = blocks
-    .find((block) => /^(?:[A-Z[*]|`\w)/.test(block))
+    .find((block) => /^(?:[A-Z[*]|`\w)/.test(block) && block.length > 40)
     ?.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll(/[`*]/g, '')
     .replaceAll(/\s+/g, ' ');
