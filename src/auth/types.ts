@@ -67,8 +67,8 @@ type Optional<Options> = { readonly [Name in keyof Options]?: Options[Name] | un
  */
 export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>> {
   /**
-   * URL of the key set (JWKS), for a single issuer. By default, the guard tries `.well-known/jwks.json` below an issuer that
-   * ends with a slash, and then the URL in the issuer's metadata. Defaults to discovery.
+   * URL of the key set (JWKS), for a single issuer. By default, the guard tries `.well-known/jwks.json` below an issuer
+   * that ends with a slash, and then the URL in the issuer's metadata. Defaults to discovery.
    */
   readonly jwksUri?: string | undefined;
   /** Allows http for key sets and metadata on hosts other than loopback, in a private network. Defaults to false. */
