@@ -98,7 +98,7 @@ const isOnSite = (path: string) =>
     /^(?:index|explain|troubleshooting|settings|standards|comparison|security|deploy|operations|kubernetes)$/,
     /^start\/(?:install|full-stack|graphql)$/,
     /^guides\/(?:callers|own-issuer|token-exchange|several-issuers|opaque-tokens|certificates)$/,
-    /^guides\/(?:probe|forward-auth|observability)$/,
+    /^guides\/(?:probe|forward-auth|observability|websockets)$/,
   ].some((pages) => pages.test(path));
 
 /**
