@@ -57,7 +57,7 @@ const expected: Readonly<Record<string, Expected | undefined>> = {
   ...Object.fromEntries(
     ['issuer', 'audience', 'kind-id-token', 'kind-logout-other'].map((id) => [id, ['invalid_claims']]),
   ),
-  expiry: ['token_expired'],
+  ...{ expiry: ['token_expired'], 'challenge-status-expired': ['token_expired'] },
   ...Object.fromEntries(
     ['scope', 'challenge-scope-status', 'challenge-scope-error'].map((id) => [id, ['Unauthorized', undefined, 403]]),
   ),
