@@ -102,10 +102,10 @@ export async function tryStack({ start, file, isPlain = false }: Stack): Promise
 const commandIn = (file: string, start: string) => `cd "${join(here, dirname(file))}" && ${start}`;
 
 /** Tries a stack by the second program, and returns the statuses by row. */
-export async function confirm({ start, file }: Stack): Promise<Readonly<Record<string, readonly number[]>>> {
+export async function confirm({ start, file, isPlain = false }: Stack): Promise<Readonly<Record<string, readonly number[]>>> {
   const port = String(await freePort());
   const env = { ...process.env, ...folders, PORT: port };
-  const text = await $`${confirming} -port ${port} -start ${commandIn(file, start)}`.env(env).quiet().text();
+  const text = await $`${confirming} -plain=${isPlain} -port ${port} -start ${commandIn(file, start)}`.env(env).quiet().text();
   return JSON.parse(text) as Record<string, number[]>;
 }
 
@@ -113,6 +113,8 @@ export async function confirm({ start, file }: Stack): Promise<Readonly<Record<s
 function isConfirmed({ expected, got }: ProbedRow, statuses: readonly number[] = []): boolean {
   const isServed = (status: number) => status >= 200 && status < 300;
   if (/^5\d\d/.test(got) || expected === 'no 5xx') return statuses.some((status) => status >= 500);
+  const wanted = /^4\d\d(?: or 4\d\d)?/.exec(expected)?.[0].split(' or ');
+  if (wanted) return statuses.some((status) => !wanted.includes(String(status)));
   if (expected.startsWith('success')) return statuses.some((status) => !isServed(status));
   return statuses.some(isServed);
 }

@@ -16,7 +16,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -125,13 +124,16 @@ func sendTo(target string, lines ...string) int {
 
 func bearer(text string) int { return send("Authorization: Bearer " + text) }
 
-func serve() {
+func serve(isPlain bool) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
 	}
 	issuer = "http://" + listener.Addr().String() + "/"
-	jwk := members{"kty": "RSA", "kid": kid, "use": "sig", "alg": "RS256", "n": encode(own.N.Bytes()), "e": encode(big.NewInt(int64(own.E)).Bytes())}
+	keys := []members{published(own, members{"kid": kid, "alg": "RS256"})}
+	if !isPlain {
+		keys = append(keys, besides()...)
+	}
 	go http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if strings.HasSuffix(r.URL.Path, "jwks.json") {
@@ -139,7 +141,7 @@ func serve() {
 				fmt.Fprint(w, text)
 				return
 			}
-			json.NewEncoder(w).Encode(members{"keys": []members{jwk}})
+			json.NewEncoder(w).Encode(members{"keys": keys})
 			return
 		}
 		json.NewEncoder(w).Encode(members{"issuer": issuer, "jwks_uri": issuer + ".well-known/jwks.json", "response_types_supported": []string{}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}, "authorization_endpoint": issuer + "authorize"})
@@ -148,10 +150,10 @@ func serve() {
 
 func main() {
 	start := flag.String("start", "", "the command of the API")
+	plain := flag.Bool("plain", false, "publish no keys beside the issuer's own")
 	flag.Parse()
-	own, _ = rsa.GenerateKey(rand.Reader, 2048)
-	stranger, _ = rsa.GenerateKey(rand.Reader, 2048)
-	serve()
+	makeKeys()
+	serve(*plain)
 	der, _ := x509.MarshalPKIXPublicKey(&own.PublicKey)
 	file, _ := os.CreateTemp("", "confirm-*.pem")
 	defer os.Remove(file.Name())
