@@ -36,6 +36,9 @@ const folders = {
 };
 const confirming = join(cache, 'confirm');
 
+/** A program of another module, by its version. */
+const oauth2Proxy = 'github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6';
+
 /** Builds what the stacks of a language need, in a folder that git ignores. */
 const builds: Readonly<Record<string, () => Promise<unknown>>> = {
   async Python() {
@@ -49,10 +52,16 @@ const builds: Readonly<Record<string, () => Promise<unknown>>> = {
     await $`${folders.PYTHON} -m pip install --quiet --requirement ${join(here, 'python/requirements.txt')}`.quiet();
     await Bun.write(marker, '');
   },
-  Go: () => $`go build -o ${folders.GO}/ ./...`.cwd(join(here, 'go')).quiet(),
+  async Go() {
+    await $`go build -o ${folders.GO}/ ./...`.cwd(join(here, 'go')).quiet();
+    if (existsSync(join(folders.GO, 'oauth2-proxy'))) return;
+    await $`go install ${oauth2Proxy}`.env({ ...process.env, GOBIN: folders.GO }).quiet();
+  },
   Ruby: () => $`ruby -e ${"require 'sinatra/base'; require 'jwt'; require 'puma'"}`.quiet(),
   Perl: () => $`perl -MMojolicious -MCrypt::JWT -e 1`.quiet(),
   async Java() {
+    const output = `-DoutputDirectory=${folders.JAVA}/quarkus`;
+    await $`mvn -q -B -DskipTests ${output} package`.cwd(join(here, 'java/quarkus')).quiet();
     const [source, target] = [join(here, 'java/spring'), join(folders.JAVA, 'spring')];
     await $`mvn -q -B -DoutputDirectory=${target} dependency:copy-dependencies`.cwd(source).quiet();
     await $`javac -parameters -cp ${`${target}/*`} -d ${target}/classes Messages.java`.cwd(source).quiet();
@@ -78,8 +87,11 @@ export async function buildAll(languages = Object.keys(builds)): Promise<Readonl
   return built;
 }
 
-/** Tries a stack by the probe. */
-export async function tryStack({ start, file, isPlain = false }: Stack): Promise<readonly ProbedRow[]> {
+/** Tries a stack by the probe, with all rows or some. */
+export async function tryStack(
+  { start, file, isPlain = false }: Pick<Stack, 'start' | 'file' | 'isPlain'>,
+  only?: readonly string[],
+): Promise<readonly ProbedRow[]> {
   const port = String(await freePort());
   const served = await serveIssuer({ port: '0', audience, hasTls: false });
   if (isPlain) publishPlain(served.server);
@@ -93,7 +105,7 @@ export async function tryStack({ start, file, isPlain = false }: Stack): Promise
       await Bun.sleep(500);
     }
     if (!(await isReady())) throw new Error(`Cannot try ${file}: it does not accept a good token`);
-    return (await runProbe(options, served.server)).rows;
+    return (await runProbe(only ? { ...options, only } : options, served.server)).rows;
   } finally {
     await api.stop();
     await served.close();
@@ -102,10 +114,17 @@ export async function tryStack({ start, file, isPlain = false }: Stack): Promise
 const commandIn = (file: string, start: string) => `cd "${join(here, dirname(file))}" && ${start}`;
 
 /** Tries a stack by the second program, and returns the statuses by row. */
-export async function confirm({ start, file, isPlain = false }: Stack): Promise<Readonly<Record<string, readonly number[]>>> {
+export async function confirm({
+  start,
+  file,
+  isPlain = false,
+}: Stack): Promise<Readonly<Record<string, readonly number[]>>> {
   const port = String(await freePort());
   const env = { ...process.env, ...folders, PORT: port };
-  const text = await $`${confirming} -plain=${isPlain} -port ${port} -start ${commandIn(file, start)}`.env(env).quiet().text();
+  const text = await $`${confirming} -plain=${isPlain} -port ${port} -start ${commandIn(file, start)}`
+    .env(env)
+    .quiet()
+    .text();
   return JSON.parse(text) as Record<string, number[]>;
 }
 
@@ -131,15 +150,27 @@ export function confirmedRows(
   });
 }
 
+/** Where versions are written: a file, and what finds a name and its version in it. */
+const written: readonly (readonly [file: string, versions: RegExp])[] = [
+  ['python/requirements.txt', /^(\S+)==(\S+)$/gm],
+  ['go/go.mod', /^\t(\S+) v(\S+)/gm],
+  ['rust/Cargo.lock', /^name = "(axum|jsonwebtoken)"\nversion = "([^"]+)"/gm],
+  ['java/spring/pom.xml', /<artifactId>(spring-boot)-starter-parent<\/artifactId>\s*<version>([^<]+)/g],
+  ['java/quarkus/pom.xml', /<(quarkus)\.version>([^<]+)/g],
+];
+const debian = [
+  ...['ruby-sinatra', 'ruby-jwt', 'libmojolicious-perl', 'libcrypt-jwt-perl'],
+  ...['haproxy', 'apache2', 'libapache2-mod-auth-openidc'],
+];
+
 /** Returns the versions of what the stacks are built of. */
 export async function versions(): Promise<Readonly<Record<string, string>>> {
-  const found: Record<string, string> = {};
-  const read = (name: string) => Bun.file(join(here, name)).text();
-  for (const [, name = '', version = ''] of (await read('python/requirements.txt')).matchAll(/^(\S+)==(\S+)$/gm))
-    found[name] = version;
-  for (const [, name = '', version = ''] of (await read('go/go.mod')).matchAll(/^\t(\S+) v(\S+)/gm))
-    found[name] = version;
-  for (const name of ['ruby-sinatra', 'ruby-jwt', 'libmojolicious-perl', 'libcrypt-jwt-perl'])
+  const [module = '', version = ''] = oauth2Proxy.split('@v');
+  const found: Record<string, string> = { [module]: version };
+  for (const [file, pattern] of written)
+    for (const [, name = '', its = ''] of (await Bun.file(join(here, file)).text()).matchAll(pattern))
+      found[name] = its;
+  for (const name of debian)
     found[name] = (await $`dpkg-query --show ${name}`.nothrow().quiet().text()).split('\t')[1]?.trim() ?? '';
   return found;
 }

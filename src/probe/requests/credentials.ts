@@ -75,7 +75,14 @@ export const credentials = [
       skip: isBearer,
     },
     {
-      alone: { sent: 'the scheme alone', ...each('Bearer', 'Bearer \t '), level: 'must', needs: 'nothing' },
+      alone: {
+        sent: 'the scheme alone',
+        ...each('Bearer', 'Bearer \t '),
+        level: 'must',
+        needs: 'nothing',
+        remedy: 'Reject a header that has the scheme and no token: here it skips the check',
+        ownCode: 'Treat an empty token as a bad one, not as one that need not be checked',
+      },
       'word-behind': { sent: 'a word behind a good token', ...each('Bearer TOKEN x', 'Bearer\tTOKEN\tx') },
       twice: { sent: 'a good token twice', ...each('Bearer TOKEN TOKEN', 'Bearer TOKEN,TOKEN') },
       'second-token': {

@@ -43,6 +43,12 @@ const once = {
   ownCode: 'Remember each jti until its proof is too old, and not the text of the proof',
   profiles: { fapi2: 'must' },
 } as const;
+const allChecks = 'Make all twelve checks of RFC 9449 §4.3, and compare the key with cnf.jkt of the token';
+/** For a server that checks proofs, but not all of them. */
+const cure = (remedy: string) => ({ remedy, ownCode: allChecks });
+const compareHash = cure('Require ath, and compare it with the SHA-256 of the token');
+const compareMethod = cure('Compare htm with the method of the request');
+const compareUrl = cure('Compare htu with the whole URL that the client requested, without its query');
 const hasDpop = (trial: Trial) => (trial.hasDpop ? undefined : 'Neither the challenge nor the metadata names DPoP');
 
 export const dpopRows = requests(
@@ -51,7 +57,7 @@ export const dpopRows = requests(
     rule: 'RFC 9449 §4.3',
     needs: 'issuer',
     remedy: 'Turn on DPoP in the library, with the public URL of the API',
-    ownCode: 'Make all twelve checks of RFC 9449 §4.3, and compare the key with cnf.jkt of the token',
+    ownCode: allChecks,
     skip: hasDpop,
   },
   {
@@ -75,6 +81,7 @@ export const dpopRows = requests(
     'other-key': {
       sent: 'a token bound to another key',
       ...rejected(proven({}, { token: () => bound('other') })),
+      ...cure('Compare the key of the proof with cnf.jkt of the token'),
       rule: 'RFC 9449 §7.1',
     },
     'two-proofs': { sent: 'two proofs', ...rejected(proven({}, { proofs: [{}, {}] })) },
@@ -92,6 +99,7 @@ export const dpopRows = requests(
     'alg-none': {
       sent: 'a proof with alg none',
       ...withProof({ header: { alg: 'none' }, signWith: () => new Uint8Array() }, { header: { alg: 'none' } }),
+      ...cure('Accept proofs with listed asymmetric algorithms only'),
     },
     'alg-symmetric': { sent: 'a proof with alg HS256', ...proofHeader('alg', 'HS256', 'HS512') },
     signature: {
@@ -109,16 +117,21 @@ export const dpopRows = requests(
     'claim-missing': {
       sent: 'a proof without jti, htm, htu or iat',
       ...withProof(...['jti', 'htm', 'htu', 'iat'].flatMap((name) => claims(name, undefined))),
+      ...cure('Require jti, htm, htu and iat, do not only compare them'),
     },
-    'ath-missing': { sent: 'a proof without ath', ...claim('ath', undefined), rule: 'RFC 9449 §7' },
-    'other-method': { sent: 'a proof for another method', ...claim('htm', 'DELETE') },
+    'ath-missing': { sent: 'a proof without ath', ...claim('ath', undefined), ...compareHash, rule: 'RFC 9449 §7' },
+    'other-method': { sent: 'a proof for another method', ...claim('htm', 'DELETE'), ...compareMethod },
     'method-case': {
       sent: 'a proof for the method in lower case (RFC 9110 §9.1)',
       ...later(({ method }) => ({ claims: { htm: method.toLowerCase() } })),
       level: 'should',
     },
-    'other-url': { sent: 'a proof for another URL', ...claim('htu', 'https://other.invalid/') },
-    'other-path': { sent: 'a proof for another path', ...later(({ url }) => ({ claims: { htu: `${url}/other` } })) },
+    'other-url': { sent: 'a proof for another URL', ...claim('htu', 'https://other.invalid/'), ...compareUrl },
+    'other-path': {
+      sent: 'a proof for another path',
+      ...later(({ url }) => ({ claims: { htu: `${url}/other` } })),
+      ...compareUrl,
+    },
     'other-host': {
       sent: 'a proof for the Host that the request forwards',
       ...finding('a rejection (4xx)', 1, (trial) =>
@@ -136,8 +149,8 @@ export const dpopRows = requests(
         ),
       ),
     },
-    'other-token': { sent: 'a proof for another token', ...claim('ath', hashOf('other'), 'x') },
-    old: { sent: 'a proof of six minutes ago', ...ago(360) },
+    'other-token': { sent: 'a proof for another token', ...claim('ath', hashOf('other'), 'x'), ...compareHash },
+    old: { sent: 'a proof of six minutes ago', ...ago(360), ...cure('Reject a proof whose iat is minutes ago') },
     future: { sent: 'a proof six minutes ahead', ...ago(-360), level: 'should' },
     expired: { sent: 'a proof whose own exp is past', ...claim('exp', 1), level: 'should', rule: 'RFC 7519 §4.1.4' },
     crit: { sent: 'a proof with crit', ...proofHeader('crit', ['x-policy']), rule: 'RFC 7515 §4.1.11' },

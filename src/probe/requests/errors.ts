@@ -1,7 +1,7 @@
-import type { Change } from '../forge/forge.ts';
+import { type Change, strangersKey } from '../forge/forge.ts';
 import { claims, headers } from '../row/changes.ts';
 import type { Attempt } from '../row/row.ts';
-import { finding, requests } from '../row/topic.ts';
+import { finding, requests, response } from '../row/topic.ts';
 
 // Requests that a server must reject without falling over.
 
@@ -23,6 +23,7 @@ const noFault = (...attempts: readonly Attempt[]) =>
     }
     return { verdict: 'passed', got: 'no 5xx' };
   });
+const forged: Attempt = { token: ({ header }) => ({ key: strangersKey(header.alg) }) };
 const withHeader = (...values: readonly string[]) =>
   noFault(...values.map((value): Attempt => ({ headers: [['Authorization', value]] })));
 const withToken = (...texts: readonly string[]) => withHeader(...texts.map((text) => `Bearer ${text}`));
@@ -37,6 +38,16 @@ export const errorRows = requests(
     ownCode: 'Catch what decoding and verification throw, and reject the request',
   },
   {
+    status: {
+      sent: 'a token that another key signed',
+      ...response('a status of 4xx with a rejection', forged, async (answer, { isProtected }) =>
+        answer.outcome === 'served' && !(await isProtected(answer)) ? answer.words : undefined,
+      ),
+      needs: 'token',
+      rule: 'RFC 6750 §3.1; RFC 9110 §15.5.2',
+      remedy: 'Send a rejection with the status 401 or 403: an error in the body of a 200 is a success for clients',
+      ownCode: 'Set the status of the response, not only a member of its body',
+    },
     garbage: { sent: 'texts that are not tokens', ...withToken('x', '..', 'a.b.c', '__proto__', '%00') },
     header: {
       sent: 'an Authorization header of odd characters',

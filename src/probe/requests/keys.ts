@@ -178,7 +178,10 @@ export const fetchRows = [
         fetches: true,
         disturbs: true,
       },
-      'redirect-forged': redirect.forged,
+      'redirect-forged': {
+        ...redirect.forged,
+        remedy: 'Follow no redirect of the key set, and name the URL where the keys are',
+      },
       redirect: redirect.good,
       huge: { ...huge.good, fetches: true, skip: isIntrusive },
       aged: { sent: 'a good token eleven minutes into an outage of the issuer', ...aged, ...keeps, disturbs: true },

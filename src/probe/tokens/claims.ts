@@ -19,7 +19,14 @@ export const timeTokens = [
       ownCode: 'Reject a token from the second of its exp on',
     },
     {
-      past: ['a token that expired an hour ago', () => expiring(-3600)],
+      past: [
+        'a token that expired an hour ago',
+        () => expiring(-3600),
+        {
+          remedy: 'Allow seconds of clock skew, not hours, and compare exp in seconds: it is checked, but too late',
+          ownCode: 'Add at most seconds to exp, and compare seconds with seconds',
+        },
+      ],
       'long-past': ['a token that expired in 1970, or before', claims('exp', 0, 1, -1, -1e308)],
       'five-minutes': [
         'a token that expired six minutes ago',

@@ -66,6 +66,12 @@ const hasRoom = ({ base: { key } }: Trial) =>
     ? undefined
     : 'The modulus of the key leaves no room above it';
 
+/** For a verifier that takes numbers which no key gives. */
+const degenerate = {
+  remedy: 'Update the library of signatures: it accepts a number that no key signs',
+  ownCode: 'Let the platform verify signatures: it rejects zero, and numbers from the modulus or the order on',
+} as const;
+
 export const forgeries = [
   ...tokens(
     'embedded',
@@ -129,6 +135,14 @@ export const forgeries = [
         'a signature by a key that the issuer never published',
         ({ header }) => ({ key: strangersKey(header.alg) }),
       ],
+      'unknown-kid': [
+        'a signature by another key, and a kid that the issuer never published',
+        ({ header }) => ({ key: strangersKey(header.alg), header: { kid: 'never-published' } }),
+        {
+          remedy: 'Reject a token whose key is not found: here it passes without a check of its signature',
+          ownCode: 'Return where no key has the kid, and never go on without one',
+        },
+      ],
       'stranger-expired': [
         'a signature by another key, and an exp in the past (CVE-2024-51744)',
         ({ header }) => ({ key: strangersKey(header.alg), claims: { exp: 1 } }),
@@ -136,9 +150,14 @@ export const forgeries = [
       zeros: [
         'a signature of zeros, as RS256 and as ES256 (CVE-2022-21449)',
         [bytes(256, 0), bytes(64, 0), bytes(64, 0, 'ES256'), bytes(96, 0, 'ES384')],
+        degenerate,
       ],
-      ones: ['a signature of bytes 1, or 255', [bytes(256, 1), bytes(256, 255)]],
-      one: ['a signature that is the number 1 (RFC 8017 §8.2.2)', signed(() => new Uint8Array(256).fill(1, 255))],
+      ones: ['a signature of bytes 1, or 255', [bytes(256, 1), bytes(256, 255)], degenerate],
+      one: [
+        'a signature that is the number 1 (RFC 8017 §8.2.2)',
+        signed(() => new Uint8Array(256).fill(1, 255)),
+        degenerate,
+      ],
       short: ['a signature of one byte', bytes(1, 0)],
       ps256: ['a signature of PS256 in a token that says RS256', { signedAs: 'PS256' }, { needs: 'issuer' }],
       rs1: [

@@ -56,7 +56,11 @@ export const hmacs = tokens(
     'empty-file': [
       'HS256 keyed with nothing, kid an empty file (CVE-2026-44351)',
       ['/dev/null', '../../../../../../dev/null'].map((kid) => hmac(() => '', 'HS256', { kid })),
-      { skip: undefined },
+      {
+        skip: undefined,
+        remedy: "Look a kid up among the issuer's keys, and never use it as the name of a file",
+        ownCode: 'Look a kid up in a Map of the published keys',
+      },
     ],
     secret: [
       'HS256 keyed with words that are in examples',

@@ -63,6 +63,10 @@ export const keyTokens = tokens(
         header: { alg: 'HS256', kid: 'probe-symmetric' },
         signWith: (input) => createHmac('sha256', publishedSecret).update(input).digest(),
       }),
+      {
+        remedy: 'Accept asymmetric algorithms only: everybody knows a secret that the issuer publishes',
+        ownCode: 'Skip keys of the type oct in a key set',
+      },
     ],
   },
 );

@@ -37,7 +37,14 @@ export const texts = [
       ownCode: 'Require three parts of base64url, two of them objects of JSON, before anything else',
     },
     {
-      opaque: ['texts that are no JWT', plain('ory_at_opaque.too', '.', 'a', 'null', 'undefined', '{"payload":"e30"}')],
+      opaque: [
+        'texts that are no JWT',
+        plain('ory_at_opaque.too', '.', 'a', 'null', 'undefined', '{"payload":"e30"}'),
+        {
+          remedy: 'Reject every text that is no signed token: here some pass without a check',
+          ownCode: 'Treat a text that cannot be decoded as a bad token, not as none',
+        },
+      ],
       'object-members': [
         'names of members that every object has (CWE-1321)',
         plain('__proto__', 'constructor', 'toString'),

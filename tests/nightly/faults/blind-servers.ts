@@ -53,7 +53,9 @@ const load = async (url: string, init?: RequestInit) => {
   const response = await fetch(url, init);
   if (!response.ok) throw new Error(`The issuer responds ${response.status}`);
   const { keys } = (await response.json()) as { readonly keys: readonly Jwk[] };
-  return keys.filter((key) => typeof key?.kty === 'string');
+  const read = keys.filter((key) => typeof key?.kty === 'string');
+  if (read.length === 0) throw new Error('The issuer publishes no keys');
+  return read;
 };
 const carefully = (url: string) => load(url, { redirect: 'error', signal: AbortSignal.timeout(2000) });
 function cooled(fetchSet: (url: string) => Promise<readonly Jwk[]> = carefully, cooldown = 30): Keys {
@@ -364,7 +366,14 @@ export const blindServers: Readonly<Record<BlindFault, readonly [Base, Planted]>
     const { jwks_uri: url } = (await configuration.json()) as { readonly jwks_uri: string };
     const token = read(tokenOf(request), url);
     const key = await knownKey(token, url);
-    const isRight = key && rules.key(key) && isRs256(token, key) && rules.aud(token) && Number(exp) > now();
+    const isRight =
+      key &&
+      rules.key(key) &&
+      rules.alg(token) &&
+      rules.crit(token) &&
+      isRs256(token, key) &&
+      rules.aud(token) &&
+      Number(exp) > now();
     return isRight && rules.scope(token) && rules.cnf(token) ? respond(token.claims) : next(request);
   }),
   'accepts an ID token, by not looking at typ or scope': byOwn({ typ: any, scope: any }),

@@ -50,12 +50,13 @@ interface Trial {
   /** Whether it is called without a network, so that its URL is the one that proofs name. */
   readonly isWithin?: boolean;
   readonly patient?: boolean;
+  readonly only?: readonly string[];
 }
 
 /** Returns the report on a server, and the IDs of the rows that notice it. */
 export async function tried(
   server: Planted,
-  { skip = ['error-huge', 'dpop'], isWithin = false, patient = false }: Trial = {},
+  { skip = ['error-huge', 'dpop'], isWithin = false, ...others }: Trial = {},
 ) {
   const issuer = await startServedIssuer({ audience });
   const { right, parts } = rightServer(issuer, audience);
@@ -64,7 +65,7 @@ export async function tried(
   const where = api
     ? { targets: [{ url: api.url, scope }] }
     : { fetch: handler, targets: [{ url: `${audience}/messages`, scope }] };
-  const report = await runProbe({ issuer: issuer.issuer, ...where, skip, patient }, issuer.server, clock);
+  const report = await runProbe({ issuer: issuer.issuer, ...where, ...others, skip }, issuer.server, clock);
   await Promise.all([issuer.server.close(), api?.close()]);
   const noticed = [...report.failed, ...report.warnings].map(({ id }) => id);
   // An API that rejects good tokens half-way is noticed, too: no such run passes.

@@ -158,6 +158,9 @@ export const planted: Readonly<Record<RequestRow, Planted>> = {
   'challenge-status-expired': rejecting((rejected, request) =>
     tokenOf(request).split('.').length === 3 && claimsOf(request).exp === 1 ? rejection(403) : rejected,
   ),
+  'error-status': rejecting((rejected, request) =>
+    tokenOf(request).split('.').length === 3 ? Response.json({ error: 'invalid_token' }) : rejected,
+  ),
   'challenge-no-repetition': challenging('Bearer error="invalid_token", error="invalid_token"'),
   'challenge-characters': challenging('Bearer error="invalid_token", error_description="it\'s \\"bad\\""'),
   'challenge-scope-status': rejecting((rejected) => rejection(rejected.status === 403 ? 401 : rejected.status)),
