@@ -115,7 +115,7 @@ test('the start page runs on Cloudflare Workers, without modules of Node.js', as
     .replace('http://localhost:4010/', issuer.issuer)
     .replaceAll('3010', PORT)
     .replace(/^import .*node-server.*\n/m, '')
-    .replace(/^serve\(.*\n/m, 'export default { fetch };');
+    .replace(/^serve\(.*?^\}\);\n/ms, 'export default { fetch };');
   await Bun.write(file, text);
   const worker = await runWorker(file, { PORT });
   await untilReachable(url, worker);
