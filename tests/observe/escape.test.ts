@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
+import { withoutCredentials } from '../../src/observe/escape.ts';
 import { plainFormat, readJsonLines, recordLog } from '../support/recorded-log.ts';
 
 /** Returns what a log in this format writes for a value in each possible place. */
@@ -40,4 +41,23 @@ describe.each([
     expect(plain).toContain(`Message ${shown}`);
     expect(stripVTControlCharacters(coloured)).toBe(plain);
   });
+});
+
+test.each([
+  ['redis://user:secret@127.0.0.1:6379/1', 'redis://***@127.0.0.1:6379/1'],
+  ['redis://user:sec@ret@a.test/1', 'redis://***@a.test/1'],
+  ['REDISS://user:sec/@ret:@[::1]:6379', 'REDISS://***@[::1]:6379'],
+  ['https://user:sec?ret#s@a.test/keys', 'https://***@a.test/keys'],
+  ['https://user:sec\nret@a.test/keys?secret', 'https://***@a.test/keys'],
+  ['https://s\u00e9cret\u2028@\u00fc.test/keys#secret', 'https://***@\u00fc.test/keys'],
+  ['https://secret@a.test,https://secret@b.test', 'https://***@b.test'],
+  ['api@example.test', 'api@example.test'],
+])('withoutCredentials() shows %s as %s', (text, shown) => expect(withoutCredentials(text)).toBe(shown));
+
+test('createLog() ends a chain of causes that never ends', () => {
+  const { log, lines } = recordLog('info', plainFormat);
+  const error = new Error('again');
+  error.cause = error;
+  log.error({ err: error }, 'Failed');
+  expect(lines.join('').split('"message":"again"').length).toBeWithin(2, 20);
 });

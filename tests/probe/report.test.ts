@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { createGuard } from '../../src/auth/index.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { probe } from '../../src/probe/index.ts';
 import { harmOf } from '../../src/probe/report/harm.ts';
@@ -127,4 +128,41 @@ test('a row with several requests says which one was let in, and shows nothing o
   const cut = '200 (variant 1 of 2: Authorization: Bearer TOKEN, Authorization: Bearer e30.e30.e...)';
   expect(gotOf('credentials-two-headers-bad')).toBe(cut);
   expect(JSON.stringify(report)).not.toContain(token.split('.')[2] ?? token);
+});
+
+test('JUnit escapes what a server said, hides the tokens of others, and has the setting of the stack', () => {
+  const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2ln';
+  const got = `200 "a" <b> & ü ${jwt}`;
+  const junit = junitOf(reportOf([row({ got, setting: 'In PyJWT: audience' })], [], 'Depth: full'));
+  expect(junit).toContain('message="failed: 200 &#34;a&#34; &#60;b&#62; &#38; \\u00fc ***"');
+  expect(junit).toContain('Set the audience. In PyJWT: audience<');
+});
+
+test('a report is complete if something was tried, and nothing is inconclusive', () => {
+  const isComplete = (...verdicts: ProbedRow['verdict'][]) =>
+    reportOf(
+      verdicts.map((verdict) => row({ verdict })),
+      [],
+      'Depth: full',
+    ).isComplete;
+  expect([isComplete('passed'), isComplete('failed', 'skipped')]).toEqual([true, true]);
+  expect([isComplete('skipped'), isComplete('passed', 'inconclusive')]).toEqual([false, false]);
+});
+
+test('a row is inconclusive if one of its requests got a server error', async () => {
+  const issuer = await createTestIssuer();
+  const guard = createGuard(issuer.options);
+  const report = await probe({
+    issuer,
+    targets: ['https://api.invalid/messages'],
+    async fetch(request) {
+      const [header = ''] = request.headers.get('authorization')?.replace('Bearer ', '').split('.') ?? [];
+      if (/"none"/i.test(Buffer.from(header, 'base64url').toString())) return new Response(null, { status: 500 });
+      const result = await guard.check(request);
+      return result instanceof Response ? result : Response.json({ sub: result.claims.sub });
+    },
+    only: ['none'],
+  });
+  const verdicts = report.rows.filter(({ id }) => id.startsWith('none')).map(({ verdict }) => verdict);
+  expect(new Set(verdicts)).toEqual(new Set(['inconclusive']));
 });

@@ -3,6 +3,7 @@ import { version } from '../../package.json' with { type: 'json' };
 import { type Environment, runToEnd, until } from '../support/child-process.ts';
 import { startFixture } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
+import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE } from '../support/mint.ts';
 import { open } from '../support/raw-http.ts';
 import { readJsonLines } from '../support/recorded-log.ts';
@@ -72,6 +73,23 @@ describe.concurrent('a signal', () => {
     for (const { msg } of lines) expect(page).toContain(`\`${String(msg).split(':')[0]}\``);
     expect(lines).toMatchObject([{ level: 'info' }, { level: 'warn' }, { level: 'error' }]);
     expect(await service.close()).toBe(0);
+  });
+
+  test('SIGHUP that reaches one of two issuers is an error that names both', async () => {
+    await using other = await startIssuer();
+    await using issuer = await startIssuer();
+    await using fixture = await startFixture(executableForm, { settings: { ISSUER: `${issuer.url},${other.url}` } });
+    const { service } = fixture;
+    await until(() => issuer.fetches + other.fetches === 2, 'the first keys');
+    other.mode = { kind: 'response', status: 500 };
+    service.process.signal('SIGHUP');
+    await until(() => service.output().includes('SIGHUP'), 'the result');
+    const issuers = [
+      { issuer: issuer.url, keys: 1 },
+      { issuer: other.url, keys: 1, lastFailure: { status: 500 } },
+    ];
+    const told = readJsonLines(service.output()).find(({ msg }) => String(msg).includes('SIGHUP'));
+    expect(told).toMatchObject({ level: 'error', msg: expect.stringMatching(/^Cannot fetch all keys/), issuers });
   });
 
   const end = "process.kill(process.pid, 'SIGTERM'); await Bun.sleep(60_000);";

@@ -60,6 +60,8 @@ test.each<[name: string, text: string, status: number, advice: string]>([
   ['two tokens', `${tokenOf()}\n${idToken}`, 401, 'these are two tokens: paste one'],
   ['a response without an access token', JSON.stringify({ id_token: idToken }), 401, notForApis],
   ['a URL with an ID token', `https://a.test/#id_token=${idToken}`, 401, notForApis],
+  ['a response with a refresh token alone', JSON.stringify({ refresh_token: idToken }), 401, notForApis],
+  ['a URL with a refresh token', `https://a.test/#refresh_token=${idToken}`, 401, notForApis],
   ['a URL without a token', 'https://app.example.test/?code=a', 401, noToken],
   ['a cookie without a token', 'Cookie: connect.sid=s%3Aa.b', 400, noToken],
   ['a challenge', 'WWW-Authenticate: Bearer error="invalid_token"', 400, noToken],

@@ -213,6 +213,15 @@ describe('createGuard().check()', () => {
     test(`returns the scopes ${scopes} of ${scope} with ${JSON.stringify(options)}`, async () =>
       expect((await createChecker(options)({ claims: { scope } })).result).toMatchObject({ scopes }));
 
+  const clients = { client_id: 'of RFC 9068', azp: 'of Keycloak', cid: 'of Okta', appid: 'of Entra' };
+  for (const [at, [name, clientId]] of Object.entries(clients).entries())
+    test(`names the client by ${name}, and by no claim after it`, async () => {
+      const check = createChecker();
+      const later = Object.entries(clients).map(([each, value], index) => [each, index < at ? null : value]);
+      for (const claims of [{ client_id: undefined, [name]: clientId }, Object.fromEntries(later)])
+        expect((await check({ claims })).result).toMatchObject({ clientId });
+    });
+
   test('waits for the verification in an application that replaces Promise', async () => {
     const { Promise: native } = globalThis;
     const guard = createGuard(offline());

@@ -101,6 +101,10 @@ describe('createGuard().metadata()', () => {
       resource_policy_uri: `${API}/policy`,
       resource_tos_uri: `${API}/terms`,
     });
+    // Beyond ASCII, a character has several bytes.
+    const named = { resourceName: 'Berichte für 東京 🗼' };
+    const [get, head] = ['GET', 'HEAD'].map((method) => metadata(new Request(request, { method }), named));
+    expect(head?.headers.get('content-length')).toBe(String((await get?.arrayBuffer())?.byteLength));
     for (const wrong of [{ resourceName: 7 }, { resourceName: ' ' }, { logo: API }])
       expect(() => metadata(request, wrong as object)).toThrow('Cannot write metadata: ');
   });

@@ -1,17 +1,23 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { createServer } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import { createGuard, describeRejections, type GuardOptions, type RejectionFormat } from '../../../src/auth/index.ts';
+import { requireToken } from '../../../src/auth/node.ts';
 import { rejections } from '../../../src/auth/rejections.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
 import type { DpopMode, RejectionReason } from '../../../src/auth/types.ts';
+import { createChecker, ISSUER, publishedBy, tokenOf } from '../../support/checked.ts';
+import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { bearer } from '../../support/mint.ts';
+import { bound, proven } from '../../support/proof.ts';
+import { listen } from '../../support/raw-http.ts';
 
 const issuer = await createTestIssuer();
 const publicUrl = 'https://api.example.test';
 const options = { ...issuer.options, publicUrl };
 const metadata = 'resource_metadata="https://api.example.test/.well-known/oauth-protected-resource"';
 const plain = createGuard(options);
-const proven = createGuard({ ...options, dpop: 'required', dpopAlgorithms: ['ES256', 'PS256'] });
+const provenOnly = createGuard({ ...options, dpop: 'required', dpopAlgorithms: ['ES256', 'PS256'] });
 const unreachable = createGuard({
   issuer: 'https://issuer.example.test/',
   audience: issuer.options.audience,
@@ -42,7 +48,7 @@ test.each([
   ],
   [
     'a proof that is missing',
-    async () => proven.check(request({ authorization: `DPoP ${await issuer.token({ cnf: { jkt: 'x' } })}` })),
+    async () => provenOnly.check(request({ authorization: `DPoP ${await issuer.token({ cnf: { jkt: 'x' } })}` })),
     `401 DPoP error="invalid_dpop_proof", error_description="DPoP header is missing", algs="ES256 PS256", ${metadata}`,
     '{"error":"invalid_dpop_proof","error_description":"DPoP header is missing"}',
   ],
@@ -127,6 +133,11 @@ const formats: Readonly<Record<string, readonly [RejectionFormat, sent: string]>
   'an object and its type': [{ body: { a: 1 }, contentType: problem }, `401 ${problem} {"a":1}`],
   'a text and its type': [{ body: '<p>', contentType: html }, `401 ${html} <p>`],
   'an empty text': [{ body: '', contentType: html }, `401 ${html} `],
+  'a text beyond ASCII': [
+    { body: 'Übermittlung verweigert: 鍵 🔑', contentType: html },
+    `401 ${html} Übermittlung verweigert: 鍵 🔑`,
+  ],
+  'an object beyond ASCII': [{ body: { a: 'ключ €' } }, '401 application/json {"a":"ключ €"}'],
 };
 test.each(Object.entries(formats))(
   'a rejection has %s of formatRejection(), and its challenge',
@@ -137,6 +148,11 @@ test.each(Object.entries(formats))(
     const { status, headers } = result;
     const text = await result.text();
     expect(`${status} ${headers.get('content-type')} ${text}`).toBe(sent);
+    // Node.js cuts a body that is longer than its Content-Length.
+    const server = createServer((incoming, response) => void requireToken(guard)(incoming, response, () => {}));
+    const written = await fetch(`http://127.0.0.1:${await listen(server)}/messages`);
+    server.close();
+    expect(`${written.status} ${written.headers.get('content-type')} ${await written.text()}`).toBe(sent);
     expect(headers.get('www-authenticate')).toBe(`Bearer ${metadata}`);
     const [described] = describeRejections(guard);
     expect<unknown>([described?.status, described?.contentType]).toEqual([status, headers.get('content-type')]);
@@ -208,3 +224,38 @@ for (const [mode, want, ...reasons] of rows)
       else expect(challenge).toBeUndefined();
     }
   });
+
+describe('a route, whose rejections are kept by their reason,', () => {
+  const route = Object.freeze({ scope: 'read:messages' });
+  const headersOf = async (check: ReturnType<typeof createChecker>, name: string, credentials: Headers) => {
+    const { result } = await check(credentials, route);
+    return (result as Response).headers.get(name);
+  };
+
+  test('says at each request how long to wait', async () => {
+    const clock = createFrozenClock();
+    const { options: down } = publishedBy({ [ISSUER]: new TypeError('unreachable') });
+    const check = createChecker({ ...down, jwksCooldownSeconds: 300 }, { clock });
+    const waits: unknown[] = [];
+    for (let second = 0; second < 12; second += 1) {
+      waits.push(await headersOf(check, 'retry-after', new Headers(bearer(tokenOf()))));
+      clock.advance(1000);
+    }
+    // After 1, 2, 4 seconds it is asked again.
+    expect(waits.join()).toContain('2,1,4,3,2,1,');
+  });
+
+  test('offers at each request the nonce of now', async () => {
+    let nowMs = Date.now();
+    const url = `${publicUrl}/messages`;
+    const nonces = { dpop: 'on', publicUrl, dpopNonceSecret: 'a'.repeat(32) } as const;
+    const check = createChecker(nonces, { now: () => nowMs });
+    const token = tokenOf({ claims: { cnf: bound } });
+    const offered = new Set<unknown>();
+    for (let second = 0; second < 3; second += 1) {
+      offered.add(await headersOf(check, 'dpop-nonce', new Headers(proven(token, url))));
+      nowMs += 1000;
+    }
+    expect([...offered]).toEqual(Array(3).fill(expect.stringMatching(/^[\w.-]+$/)));
+  });
+});

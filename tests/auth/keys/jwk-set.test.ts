@@ -114,6 +114,16 @@ describe('importKeys()', () => {
     await expect(importAll([{ ...rsa(), kid: 'k', ...members }])).rejects.toMatchObject({ fault });
   });
 
+  test.each([
+    ['for encryption', { use: 'enc' }],
+    ['of 1024 bits', weak],
+    ['off its curve', { ...ec(), x: 'A'.repeat(43) }],
+  ])('escapes the kid of a key %s, which a terminal interprets', async (_, members) => {
+    const found = expect.stringMatching(/^k\\u001b\[2J\\u202e\\u0085: /);
+    const keys = [{ ...rsa(), ...members, kid: 'k\u001b[2J\u202e\u0085' }];
+    await expect(importAll(keys)).rejects.toMatchObject({ fault: { found } });
+  });
+
   test('says why each of several keys cannot be used, by its number if it has no kid, at most ten', async () => {
     const keys = [{ kid: 'k1', use: 'enc' }, { kid: undefined }, { kid: 7 }, { ...weak, kid: 'k3' }].map(rsa);
     const found = 'k1: use is enc, key 2: no kid, key 3: kid is not text, key 4: not an object, k3: 1024 bits';
