@@ -6,20 +6,21 @@ import { $ } from 'bun';
 
 const usage = `Usage: bun run mutate [--all] [--since=COMMIT] [--count=N] [FILE...]
 
-Changes one place of src/auth at a time and runs the tests. By default it tries at most 16 mutants of single lines in the files
-that changed since HEAD~1, those of changed lines first, or in all files if none did; the same text gives the same mutants. Exit
+Changes one place of the guard or the service at a time and runs the tests. By default it tries at most 16 mutants of single
+lines in the files that changed since HEAD~1, those of changed lines first, or in all files if none did; the same text gives the same mutants. Exit
 status 1 if less than 75 % are killed.
 A mutant that no test can notice gets a comment above its line:
   // Stryker disable next-line ConditionalExpression: speed only, the general form reads the same
 
-  --all           every mutant of src/auth, which takes hours
+  --all           every mutant of src/auth and of the service, which takes hours
   --since=COMMIT  the files that changed since then
   --count=N       at most so many mutants
   FILE            these files or ranges of lines, such as src/auth/guard/scopes.ts:10-30
 `;
 const leastKilledPercent = 75;
-const sources = ['src/auth/**/*.ts', '!src/auth/elysia.ts'];
-const rooms = ['explain', 'guard', 'keys', 'lookup', 'mcp', 'node', 'openapi', 'options', 'proof', 'testing', 'token'];
+const serviceRooms = ['dev', 'http', 'observe', 'openapi', 'redis', 'routes'];
+const sources = ['src/auth/**/*.ts', '!src/auth/elysia.ts', 'src/*.ts', `src/{${serviceRooms}}/**/*.ts`];
+const rooms = 'explain guard keys lookup mcp nestjs node openapi options proof redis testing token'.split(' ');
 const others = [
   'auth/elysia/requirements.test.ts',
   'guards.test.ts',
@@ -28,21 +29,27 @@ const others = [
   'openapi/document.test.ts',
 ];
 const suites = [...rooms.map((room) => `auth/${room}`), ...others].map((suite) => `./tests/${suite}`);
+const ofService = ['*.test.ts', 'http', 'observe', 'openapi', 'dev'].map((suite) => `./tests/${suite}`);
 /**
  * Tests in the process itself, without those that measure heap. `timeout` ends endless loops before Stryker counts them
  * as killed.
  */
 const testOf = (paths: string) =>
-  `timeout --kill-after=5 120 bun test --bail --timeout 30000 --only-failures -t '^(?!.*(?:heap|src/index|dist/))' ${paths}`;
+  `timeout --kill-after=5 120 bun test --isolate --bail --timeout 30000 --only-failures -t '^(?!.*(?:heap|src/index|dist/))' ${paths}`;
 /**
  * The tests of the room that holds the mutant come first, if it has any, because most mutants are killed there. The
- * matrix of Elysia takes longer than all others together, so it runs only for mutants of the adapter.
+ * matrix of Elysia takes longer than all others together, so it runs only for mutants of the adapter, and tests of the
+ * service alone run only for mutants of the service.
  */
 const command = `
-  file=$(grep -rlF "stryMutAct_9fa48(\\"$__STRYKER_ACTIVE_MUTANT__\\")" src/auth | head -1)
+  file=$(grep -rlF "stryMutAct_9fa48(\\"$__STRYKER_ACTIVE_MUTANT__\\")" src | head -1)
   room=tests/$(dirname "\${file#src/}")
-  if [ -n "$file" ] && [ "$room" != tests/auth ] && ls "$room"/*.test.ts >/dev/null 2>&1; then ${testOf('"./$room"')} || exit 1; fi
-  ${testOf(suites.join(' '))}`;
+  case "$room" in tests/auth | tests/.) room= ;; esac
+  if [ -n "$file" ] && [ -n "$room" ] && ls "$room"/*.test.ts >/dev/null 2>&1; then ${testOf('"./$room"')} || exit 1; fi
+  case "$file" in
+    src/auth/*) ${testOf(suites.join(' '))} ;;
+    *) ${testOf(ofService.join(' '))} ;;
+  esac`;
 
 const { values, positionals } = parseArgs({
   options: {
@@ -66,7 +73,9 @@ const tryMutants = (mutate: readonly string[], testCommand: string): Promise<rea
   }).runMutationTest();
 
 async function changedLines(): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
-  const { stdout } = await $`git diff --unified=0 --diff-filter=d ${values.since} -- src/auth`.nothrow().quiet();
+  const { stdout } = await $`git diff --unified=0 --diff-filter=d ${values.since} -- src ':!src/probe'`
+    .nothrow()
+    .quiet();
   const lines = new Map<string, Set<number>>();
   let file = '';
   for (const line of stdout.toString().split('\n')) {

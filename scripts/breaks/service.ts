@@ -24,6 +24,14 @@ export const serviceBreaks: Breaks = {
     ['a proof for each process', warnings, 'reusePort && isAlone', 'reusePort && !isAlone'],
   ],
   errors: [['a status of the package', errors, 'status === 400 ? 401 : status', 'status']],
+  service: [
+    [
+      'no failed fetches',
+      'src/observe/requests.ts',
+      'countFetch(event.issuer, event.failure)',
+      "countFetch(event.issuer, 'success')",
+    ],
+  ],
   'observe/escape': [
     ['an endless chain of causes', 'src/observe/log.ts', 'causes - 1', 'causes'],
     ['the rest of a password', escaping, '\\/\\/.*@/s', '\\/\\/.*?@/s'],
@@ -46,22 +54,14 @@ export const serviceBreaks: Breaks = {
       "log.info({ issuer }, 'Key set",
     ],
   ],
-  'observe/requests': [
-    [
-      'no failed fetches',
-      'src/observe/requests.ts',
-      'countFetch(event.issuer, event.failure)',
-      "countFetch(event.issuer, 'success')",
-    ],
-  ],
   'observe/metrics-listener': [
+    ['a query in the path', 'src/http/route-table.ts', "url.indexOf('?', start)", '-1'],
     ['metrics at every path', 'src/observe/metrics.ts', "sentPathOf(url) !== '/metrics'", "sentPathOf(url) === ''"],
   ],
   'http/route-table': [
     ['no HEAD where GET is', 'src/http/route-table.ts', "? ['GET', 'HEAD'] : [method]", '? [method] : [method]'],
   ],
   'http/plugin': [
-    ['a query in the path', 'src/http/route-table.ts', "url.indexOf('?', start)", '-1'],
     [
       'the text of an Error that is returned',
       'src/http/plugin.ts',
@@ -86,7 +86,6 @@ export const serviceBreaks: Breaks = {
     ],
   ],
   'dev/banner': [
-    ['a terminal that hangs up is ignored', 'src/process.ts', '[0, 1, 2].some(isatty)', '[0, 1, 2].some(() => false)'],
     ['a pattern of the shell', 'src/dev/banner.ts', '[\\w:/.%=-]+$', '[^ ]+$'],
     ['colours where there are none', 'src/dev/banner.ts', 'hasColour ? ', 'hasDocumentation || hasColour ? '],
   ],
