@@ -187,6 +187,14 @@ export const guardBreaks: Breaks = {
       'isRequired[reason] ?? (needs !== undefined && needs',
     ],
   ],
+  'auth/redis/redis-replay-store': [
+    [
+      'a proof that was forgotten',
+      'src/auth/redis.ts',
+      "if (data.mayHaveForgotten(issuedAtMs)) throw new StoreError('old');",
+      '',
+    ],
+  ],
   'auth/mcp/endpoint': [
     ['a session for anybody', 'src/auth/mcp/endpoint.ts', 'owner ? owner.user !== user', 'owner ? false'],
     ['any host', 'src/auth/mcp/endpoint.ts', 'if (!rules.isAllowedHost(host))', 'if (host === "")'],

@@ -8,8 +8,40 @@ const sender = 'src/probe/http/sender.ts';
 
 /** Faults of `protected-api-probe`, by the test file that notices each. */
 export const probeBreaks: Breaks = {
-  'probe/planted-requests': [['no row fails', 'src/probe/row/topic.ts', 'outcome === fault', 'outcome !== outcome']],
+  'probe/advice': [
+    ['a cause of what passed', 'src/probe/advice/causes.ts', 'rows.filter(isFault).map', 'rows.map'],
+    ['documentation as a trial', 'src/probe/advice/advice.ts', ' (from its documentation)', ''],
+  ],
+  'probe/command': [
+    [
+      'an issuer of two kinds',
+      'src/probe/command/flags.ts',
+      'if (isServed && client !== undefined)',
+      "if (isServed && client === '')",
+    ],
+    [
+      'a failure is no exit status',
+      'src/probe/command/run.ts',
+      'isFailed && known === undefined ? 1',
+      'isFailed && known === undefined ? 0',
+    ],
+  ],
+  'probe/planted-mcp': [
+    ['metadata of another resource', 'src/probe/mcp/mcp-metadata.ts', 'isText && isRight(named, trial)', 'isText'],
+  ],
+  'probe/planted-requests': [
+    ['another path is the same', 'src/probe/requests/routes.ts', '(it) => it.toUpperCase()', '(it) => it'],
+    ['no row fails', 'src/probe/row/topic.ts', 'outcome === fault', 'outcome !== outcome'],
+  ],
   'probe/planted': [
+    ['no fetch is counted', 'src/probe/issuer/served-issuer.ts', 'issuer.fetches += 1;', ''],
+    [
+      'a public operation is tried',
+      'src/probe/options/openapi.ts',
+      'if (why !== undefined) notTried',
+      "if (why === '') notTried",
+    ],
+    ['no other audience', 'src/probe/tokens/identity.ts', "claims('aud', 'other', other)]", 'claims()]'],
     [
       'an open API is tried',
       'src/probe/run/target.ts',
