@@ -29,7 +29,7 @@ const others = [
   'openapi/document.test.ts',
 ];
 const suites = [...rooms.map((room) => `auth/${room}`), ...others].map((suite) => `./tests/${suite}`);
-const ofService = ['*.test.ts', 'http', 'observe', 'openapi', 'dev'].map((suite) => `./tests/${suite}`);
+const ofService = ['*.test.ts', 'http', 'observe', 'openapi'].map((suite) => `./tests/${suite}`);
 /**
  * Tests in the process itself, without those that measure heap. `timeout` ends endless loops before Stryker counts them
  * as killed.

@@ -9,8 +9,6 @@ const keySet = 'src/auth/keys/jwk-set.ts';
 const jwk = 'src/auth/keys/jwk.ts';
 const proof = 'src/auth/proof/check-proof.ts';
 const finder = 'src/auth/lookup/issuer-finder.ts';
-const gate = 'src/auth/elysia/gate.ts';
-const routes = 'src/auth/elysia/routes.ts';
 const clients = '[client_id, azp, cid, appid]';
 
 /** Faults of `protected-api`, by the test file that notices each. */
@@ -85,30 +83,6 @@ export const guardBreaks: Breaks = {
   'auth/explain/explain-token': [
     ['a refresh token explained', 'src/auth/explain/pasted.ts', '(?:id|refresh)_token/.test', '(?:id)_token/.test'],
     ['an ID token explained', 'src/auth/explain/pasted.ts', '(?:id|refresh)_token/.test', '(?:refresh)_token/.test'],
-  ],
-  // Requests are tried at every door.
-  'examples/servers': [
-    ['parts after a token', decide, ' && rest.length === 0', ''],
-    ['a used proof', decide, 'if (used) return rejected(used);', ''],
-    ['no scope', decide, 'policy.check(ownClaims) ?? checkAnyScope', 'checkAnyScope'],
-    ['one of two headers', 'src/auth/node/incoming.ts', 'rawHeaders.length > 0', 'rawHeaders.length < 0'],
-  ],
-  'auth/node/servers': [
-    [
-      'Host and target mixed up',
-      'src/auth/node/incoming.ts',
-      '`http://localhost${target}`',
-      '`http://localhost${target.slice(1)}`',
-    ],
-  ],
-  // By day, the matrix has pairs of values instead of each combination.
-  'auth/elysia/matrix': [
-    ['no gate for upgrades', gate, "isUpgrade ? 'WS' : ''", "''"],
-    ['no gate for all methods', gate, ", 'ALL'];", '];'],
-    ['the gate of a parent serves', gate, 'for (const store of stores) store.handler = gated;', ''],
-    ['options lost after a falsy one', routes, '{ detail: detail || {}, ...others,', '{ ...others,'],
-    ['values served without hooks', routes, 'toFunction(handler)', 'handler'],
-    ['functions after hooks', routes, '  putFunctionsFirst(hooks);\n', ''],
   ],
   'auth/keys/key-set-lifecycle': [['keys never expire', refreshing, 'if (now >= this.expiresAt)', 'if (now === -1)']],
   'auth/keys/key-set': [
@@ -187,31 +161,5 @@ export const guardBreaks: Breaks = {
       'isRequired[reason] ?? (needs !== undefined && needs',
     ],
   ],
-  'auth/redis/redis-replay-store': [
-    [
-      'a proof that was forgotten',
-      'src/auth/redis.ts',
-      "if (data.mayHaveForgotten(issuedAtMs)) throw new StoreError('old');",
-      '',
-    ],
-  ],
-  'auth/mcp/endpoint': [
-    ['a session for anybody', 'src/auth/mcp/endpoint.ts', 'owner ? owner.user !== user', 'owner ? false'],
-    ['any host', 'src/auth/mcp/endpoint.ts', 'if (!rules.isAllowedHost(host))', 'if (host === "")'],
-  ],
-  'auth/mcp/handles': [
-    ['sessions that left are counted', 'src/auth/mcp/handles.ts', 'void this.#count(user, -1)', 'void user'],
-  ],
-  'auth/nestjs/marks': [
-    ['@Public() opens every guard', 'src/auth/nestjs/token-guard.ts', 'opens ? [] : [ofGuard]', '[]'],
-  ],
   'fleet/fleet': [['keys never expire, in a fleet', refreshing, 'if (now >= this.expiresAt)', 'if (now === -1)']],
-  'types/compilers': [
-    [
-      'an undocumented option',
-      'src/auth/types.ts',
-      '  /** Tolerated clock difference',
-      '  // Tolerated clock difference',
-    ],
-  ],
 };
