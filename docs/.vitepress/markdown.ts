@@ -9,6 +9,7 @@ const widestRow = 150;
 /** Code of at most so many characters stays on one line, and so does each part of longer code, as far as a phone has room. */
 const longestCode = 26;
 const longestName = 36;
+const longestInCell = 22;
 
 /** Changes how pages are drawn. In the repository and in the package, the same pages are plain Markdown. */
 export function configureMarkdown(md: Markdown): void {
@@ -21,7 +22,8 @@ export function configureMarkdown(md: Markdown): void {
     const parts = content.length > longestCode ? content.split(/(?<=\s)|(?<=[=(,/])(?=[\w{'"-])/) : [content];
     const drawn = parts.map((part) => {
       const words = md.utils.escapeHtml(part).replaceAll(/[_.-](?=\w)|(?<=[a-z])(?=[A-Z][a-z])/g, '$&<wbr>');
-      return `<span class="${part.length > longestName ? 'long' : 'short'}">${words}</span>`;
+      const size = part.length > longestName ? 'long' : part.length > longestInCell ? 'short broad' : 'short';
+      return `<span class="${size}">${words}</span>`;
     });
     // As long as a line of text on a phone. A cell has less room.
     const isLine = content.length <= longestName && !content.includes(' ');
