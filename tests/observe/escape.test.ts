@@ -51,7 +51,9 @@ test.each([
   ['https://user:sec\nret@a.test/keys?secret', 'https://***@a.test/keys'],
   ['https://s\u00e9cret\u2028@\u00fc.test/keys#secret', 'https://***@\u00fc.test/keys'],
   ['https://secret@a.test,https://secret@b.test', 'https://***@b.test'],
+  ['h2c://user:secret@a.test', 'h2c://***@a.test'],
   ['api@example.test', 'api@example.test'],
+  ['no URL: https://a@b.test', 'no URL: https://a@b.test'],
 ])('withoutCredentials() shows %s as %s', (text, shown) => expect(withoutCredentials(text)).toBe(shown));
 
 test('createLog() ends a chain of causes that never ends', () => {
