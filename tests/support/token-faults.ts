@@ -25,7 +25,7 @@ const rowsByReason: Readonly<Partial<Record<RejectionReason, string>>> = {
   critical_header: 'crit embedded-crit',
   type_unsupported: 'type header-repeated-typ kind',
   key_id_missing: 'embedded-jwk-alone embedded-jku-alone embedded-x5c-alone kid-type',
-  key_unknown: 'kid header-repeated-kid embedded-kid',
+  key_unknown: 'kid header-repeated-kid embedded-kid signature-unknown-kid',
   signature_invalid: `embedded signature altered-header ${['claims', 'replaced', 'bit'].map((name) => `altered-payload-${name}`).join(' ')}
     ${['bit', 'short', 'zero', 'longer'].map((name) => `altered-signature-${name}`).join(' ')}`,
   issuer_mismatch: 'issuer',

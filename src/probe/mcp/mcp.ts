@@ -62,8 +62,7 @@ export const mcpRows = requests(
     'challenge-readable': {
       sent: 'no token',
       ...sending('a challenge that begins with Bearer, with resource_metadata="URL"', none, isReadable, challenge),
-      remedy:
-        'Write Bearer first: clients of TypeScript SDK 1.x read no other scheme. Write resource_metadata in quotes: a URL is no token (RFC 9110 §11.2)',
+      remedy: 'Write Bearer first: SDK 1.x reads no other scheme. Write resource_metadata in quotes (RFC 9110 §11.2)',
     },
     'bad-token': {
       sent: 'text that is not a token',
