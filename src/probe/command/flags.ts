@@ -42,9 +42,12 @@ export function readFlags(args: readonly string[]) {
 export type Flags = ReturnType<typeof readFlags>;
 
 /** Flags that do nothing without each other, or that exclude each other. */
-function check({ issuer, 'client-id': client, 'fail-on': failOn, tls, ...values }: Flags['values']): void {
-  const isServed = values['serve-issuer'] !== undefined || values.start !== undefined;
+function check(values: Flags['values']): void {
+  const { issuer, 'client-id': client, 'fail-on': failOn, tls, 'serve-issuer': port } = values;
+  const isServed = port !== undefined || values.start !== undefined;
   const cannot = (why: string) => new TypeError(`Cannot read flags: ${why}`);
+  if (port !== undefined && !(/^\d+$/.test(port) && Number(port) <= 65_535))
+    throw cannot('--serve-issuer must be a port');
   if (failOn !== undefined && failOn !== 'should') throw cannot('--fail-on must be should');
   if (issuer !== undefined && client === undefined)
     throw cannot('--issuer is where --client-id gets a token: name both');

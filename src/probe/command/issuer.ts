@@ -9,6 +9,7 @@ import { startServedIssuer } from '../issuer/served-issuer.ts';
 
 /** What an issuer is started with. */
 interface Wanted {
+  /** A number, checked with the other flags. */
   readonly port: string;
   readonly audience: string;
   /** Whether it listens with TLS. */
@@ -18,7 +19,6 @@ interface Wanted {
 /** Starts an issuer, and returns the settings for an API, with the names of files that end with it. */
 export async function serveIssuer({ port: given, audience, hasTls }: Wanted) {
   const port = Number(given);
-  if (!(/^\d+$/.test(given) && port <= 65_535)) throw new TypeError('Cannot read flags: --serve-issuer must be a port');
   const authority = hasTls ? createAuthority() : undefined;
   const served = await startServedIssuer({ port, audience, tls: authority?.server }).catch(() => {
     throw new TypeError(`Cannot listen on port ${port}: it is taken. Choose another with --serve-issuer`);
