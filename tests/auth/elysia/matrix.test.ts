@@ -6,7 +6,7 @@ import { runCells } from './matrix/run.ts';
 
 /** Nightly runs use another seed, more cells, and every combination of the tables instead of every pair. */
 const seed = Number(process.env.MATRIX_SEED ?? 20);
-const count = Number(process.env.MATRIX_CELLS ?? 120);
+const count = Number(process.env.MATRIX_CELLS ?? 60);
 
 const configuration = ['default', 'aot: false'];
 const form = ['fetch', 'listen'];
