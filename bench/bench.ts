@@ -12,7 +12,7 @@ import type { Received, Responses } from './servers/environment.ts';
 
 const usage = `Measures the service and other servers, and writes bench/results.md
   --rounds N    fresh processes of each server (4)
-  --only A,B    these servers: ${contestants.map(({ name }) => name).join(', ')}
+  --only A,B    these servers, and no doors: ${contestants.map(({ name }) => name).join(', ')}
   --doors       measure only the doors beside their peers, and print that part
   --other DIR   measure the service of another checkout as well; dependencies must be installed there
   --print       print the page instead of writing it`;
@@ -60,7 +60,7 @@ async function main(rounds: number, only?: readonly string[], other?: string) {
     // A process that starts later is placed elsewhere in memory.
     measurements.push(...(await runRound(round % 2 === 0 ? servers : servers.toReversed(), context)));
   }
-  const doors = await measureDoors(rounds, service);
+  const doors = only ? [] : await measureDoors(rounds, service);
   await keySet.stop(true);
   console.error('Cold starts');
   const starts = await measureColdStarts(rounds * 5);

@@ -122,9 +122,7 @@ ${table(
   Object.entries(starts).map(([name, times]) => [name, rangeOf([...times], 0)]),
 )}
 
-${renderDoors(doors)}
-
-## What the servers check
+${doors.length > 0 ? `${renderDoors(doors)}\n\n` : ''}## What the servers check
 
 A server does not spend time on what it does not check.
 
