@@ -51,9 +51,11 @@ export async function nginxServers(frontend: string, one: string, two = one): Pr
     .replaceAll('keepalive 32', 'keepalive 2');
 }
 
-/** Starts Caddy with this configuration of its sites. */
+/** Starts Caddy with this configuration: of its sites, or with options of its servers before them. */
 export function startCaddy(text: string) {
-  const Caddyfile = `{\n  admin off\n  auto_https off\n  servers {\n    protocols h1 h2\n  }\n}\n${text}`;
+  const own = '{\n  admin off\n  auto_https off\n  servers {\n    protocols h1 h2\n';
+  const options = /^\{\s*servers \{\n/;
+  const Caddyfile = options.test(text) ? text.replace(options, own) : `${own}  }\n}\n${text}`;
   return run(['caddy', 'run', '--config', 'Caddyfile'], { PATH }, { Caddyfile });
 }
 
