@@ -229,11 +229,11 @@ describe('the page /explain', () => {
     const { requested, complaints } = page.opened;
     const before = requested.length;
     await page.field('Access token').fill(text);
-    await page.page.getByText(said).waitFor({ timeout: 5000 });
+    await page.page.getByText(said).waitFor();
     await page.field('Issuer').fill(page.issuer.url);
     await page.field('Audience').fill(AUDIENCE);
     await page.page.getByRole('button', { name: 'Explain' }).click();
-    await page.page.locator('.end.rejected').waitFor({ timeout: 5000 });
+    await page.page.locator('.end.rejected').waitFor();
     expect([requested.slice(before), complaints]).toEqual([[], []]);
   });
 

@@ -14,7 +14,7 @@ async function sendEight(url: string) {
 }
 
 describe.concurrent.each([
-  { ...haproxy, statuses: [200, 504], noticedMs: 2000 },
+  { ...haproxy, statuses: [200, 504], noticedMs: 8000 },
   { ...nginx, statuses: [200], noticedMs: 12_000 },
 ])('behind $name, when one of two instances', ({ start, statuses, noticedMs }) => {
   test('is killed, no request gets a 503; hangs, none waits for more than 12 s; resumes, it serves again', async () => {

@@ -60,9 +60,9 @@ describe('clientCertificateFromHeader()', () => {
 
   test('reads a header as long as servers take it in no time', () => {
     const value = `Cert="${'\\'.repeat(8192)}${'a='.repeat(8192)}`;
-    const startedAt = performance.now();
+    const before = process.cpuUsage();
     read({ method: 'GET', url: '', headers: { get: () => value } });
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
   });
 });
 
