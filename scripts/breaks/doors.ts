@@ -9,7 +9,7 @@ const routes = 'src/auth/elysia/routes.ts';
 export const doorBreaks: Breaks = {
   // Requests are tried at every door.
   'examples/servers': [
-    ['parts after a token', decide, ' && rest.length === 0', ''],
+    ['parts after a token', 'src/auth/guard/credentials.ts', ' && rest.length === 0', ''],
     ['a used proof', decide, 'if (used) return rejected(used);', ''],
     ['no scope', decide, 'policy.check(ownClaims) ?? checkAnyScope', 'checkAnyScope'],
     ['one of two headers', 'src/auth/node/incoming.ts', 'rawHeaders.length > 0', 'rawHeaders.length < 0'],

@@ -43,10 +43,10 @@ export const guardBreaks: Breaks = {
     ['a length in characters', 'src/auth/guard/metadata.ts', 'new TextEncoder().encode(text).length', 'text.length'],
   ],
   'auth/guard/check': [
-    ['no client of azp', 'src/auth/guard/authentication.ts', clients, '[client_id, cid, appid]'],
-    ['no client of cid', 'src/auth/guard/authentication.ts', clients, '[client_id, azp, appid]'],
-    ['no client of appid', 'src/auth/guard/authentication.ts', clients, '[client_id, azp, cid]'],
-    ['another client first', 'src/auth/guard/authentication.ts', clients, '[azp, client_id, cid, appid]'],
+    ['no client of azp', 'src/auth/guard/decision.ts', clients, '[client_id, cid, appid]'],
+    ['no client of cid', 'src/auth/guard/decision.ts', clients, '[client_id, azp, appid]'],
+    ['no client of appid', 'src/auth/guard/decision.ts', clients, '[client_id, azp, cid]'],
+    ['another client first', 'src/auth/guard/decision.ts', clients, '[azp, client_id, cid, appid]'],
   ],
   'auth/guard/optional': [
     [

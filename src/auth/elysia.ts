@@ -8,6 +8,5 @@ export { type GuardPlugin, resourceMetadata, resourceServer } from './elysia/plu
 export { isGuarded, type ListedRoute } from './elysia/routes.ts';
 export type * from './index.ts';
 export type { ErrorSchema } from './openapi/responses.ts';
-export { guardResponses, scopeResponses } from './openapi/responses.ts';
-export { scopesOf } from './openapi/security-schemes.ts';
+export { guardResponses, scopeResponses, scopesOf } from './openapi/responses.ts';
 export type { MisspeltRequirements, PluginSettings, RequirementContext, RouteRequirements } from './types.ts';

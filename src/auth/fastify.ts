@@ -1,6 +1,5 @@
 import { isAccepted } from './guard/decision.ts';
-import { nonceHeaders } from './guard/rejection.ts';
-import { createRouteCheck } from './guard/route-check.ts';
+import { createRouteCheck, nonceHeaders } from './guard/route-check.ts';
 import type { IncomingRequest } from './node/incoming.ts';
 import { authenticate, authOf as authOfIncoming, setRejectionHeaders } from './node/require-token.ts';
 import type { AuthOf, CheckRequirements, Claims, Guard, OptionalAuth, RejectionOptions } from './types.ts';

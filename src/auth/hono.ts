@@ -1,7 +1,6 @@
 import type { Context, Env, Input, MiddlewareHandler } from 'hono';
-import { isAccepted } from './guard/decision.ts';
-import { isDropped, nonceHeaders } from './guard/rejection.ts';
-import { createRouteCheck, requireAccepted } from './guard/route-check.ts';
+import { isAccepted, isDropped } from './guard/decision.ts';
+import { createRouteCheck, nonceHeaders, requireAccepted } from './guard/route-check.ts';
 import type { Accepted, AuthOf, CheckRequirements, Claims, Guard, OptionalAuth, RejectionOptions } from './types.ts';
 
 export type { AuthOf };

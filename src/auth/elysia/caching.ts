@@ -1,5 +1,5 @@
 // What caches learn from the headers of responses that depend on a token.
-import { isDropped } from '../guard/rejection.ts';
+import { isDropped } from '../guard/decision.ts';
 import type { Context } from './internals.ts';
 
 /** Removes what an application has set for caches or about its body, which a rejection replaces (RFC 9449 §8.2). */

@@ -4,7 +4,7 @@
  */
 
 import { type PlainResponse, toResponse } from '../guard/decision.ts';
-import { nonceHeaders } from '../guard/rejection.ts';
+import { nonceHeaders } from '../guard/route-check.ts';
 import { attempt, isPromise, whenSettled } from '../values/promises.ts';
 import { pathOf } from '../values/url.ts';
 import { dropCaching, varyByToken, withHeader } from './caching.ts';

@@ -3,9 +3,8 @@
  * when a plan is checked is the gate's.
  */
 import type { GuardCore } from '../guard/core.ts';
-import type { Decision } from '../guard/decide.ts';
-import { isAccepted, ownClaimsOf, type Rejection } from '../guard/decision.ts';
-import { allOf } from '../guard/requirements.ts';
+import { type Decision, isAccepted, ownClaimsOf, type Rejection } from '../guard/decision.ts';
+import { type Alternatives, createPolicy, type RoutePolicy } from '../guard/requirements.ts';
 import { requirementError } from '../guard/scopes.ts';
 import { haveEqualOptions } from '../options/check-options.ts';
 import { describeValue } from '../options/describe-value.ts';
@@ -128,3 +127,22 @@ const withoutChallenge = { challenge: {}, isOptional: false };
 export const isSameUse = (some: GuardUse, other: GuardUse): boolean =>
   some.isOptional === other.isOptional &&
   (some.core === other.core || haveEqualOptions(some.core.options, other.core.options));
+
+/**
+ * Returns the policy that is met if all of these are. Its challenge names all scopes, and the lowest age.
+ * @param isOptional whether a request without a token is accepted
+ */
+export function allOf(policies: readonly RoutePolicy[], isOptional: boolean): RoutePolicy {
+  const challenges = policies.map(({ challenge }) => challenge);
+  const scopes = new Set(challenges.flatMap(({ scope }) => scope?.split(' ') ?? []));
+  const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
+  const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
+  const combine = (some: Alternatives, others: Alternatives) =>
+    some.flatMap((one) => others.map((other) => [...new Set([...one, ...other])]));
+  return createPolicy(
+    Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge }),
+    policies.map(({ alternatives }) => alternatives).reduce(combine, [[]]),
+    policies.flatMap(({ checks }) => checks),
+    isOptional,
+  );
+}

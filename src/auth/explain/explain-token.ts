@@ -1,5 +1,4 @@
-import { isAccepted as wasAccepted } from '../guard/decision.ts';
-import type { Decided } from '../guard/route-check.ts';
+import { type Decision, isAccepted as wasAccepted } from '../guard/decision.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { settingOf } from '../options/setting.ts';
 import { isProof } from '../proof/check-proof.ts';
@@ -112,7 +111,7 @@ const explainProofAlone = () =>
   });
 
 /** Returns what may be wrong with a token that is accepted. */
-function doubtsAbout(claims: Members, result: Decided): readonly string[] {
+function doubtsAbout(claims: Members, result: Decision): readonly string[] {
   const doubt = doubtKind(claims);
   const grants = !wasAccepted(result) || result.scopes.length > 0;
   return [...(doubt ? [doubt] : []), ...(grants ? [] : ['It grants no scope'])];

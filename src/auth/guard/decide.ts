@@ -4,24 +4,20 @@ import { createNameFinder, publicNames } from '../proof/public-names.ts';
 import { Rejected, rejectFor } from '../rejections.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
 import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
-import type { Anonymous, Authentication, CheckedOptions, Claims, GuardRequest, Scheme } from '../types.ts';
+import type { CheckedOptions, Claims, GuardRequest } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { attempt, ignoreRejection, isPromise, run, type Steps, wait, whenSettled } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
-import { createAnonymous, createAuthentication } from './authentication.ts';
-import type { Rejection } from './decision.ts';
-import { offeredCredentials } from './offered-credentials.ts';
-import { acceptedSchemes, type createReject } from './rejection.ts';
+import { createCredentialsReader } from './credentials.ts';
+import { createAnonymous, createAuthentication, type Decision } from './decision.ts';
+import type { createReject } from './rejection.ts';
 import type { RoutePolicy } from './requirements.ts';
 
 /*
  * The order in which a request is checked. Each check is in the room that its import names. What a rejection says is
  * decided in rejection.ts, and what a route requires in requirements.ts.
  */
-
-/** What a request is accepted with, with the mark of what is accepted, or the rejection. */
-export type Decision = Authentication | Anonymous | Rejection;
 
 interface DecideParts extends Pick<TimeAndRandom, 'now'> {
   readonly verifier: Verifier;
@@ -129,40 +125,6 @@ function createRevocationCheck({ isRevoked }: CheckedOptions, withinLimit: Withi
       },
     );
   };
-}
-
-/**
- * Returns a function that reads the Authorization header: its scheme, or the first accepted one, which challenges name,
- * and its token, or why there is none. Two headers arrive joined by a comma, so they have too many parts.
- */
-function createCredentialsReader({ dpop, webSocketProtocol }: CheckedOptions) {
-  const schemes = acceptedSchemes(dpop);
-  const [first = 'Bearer'] = schemes;
-  const missing = { scheme: first, token: rejectFor('credentials_missing') };
-  const unsupported = {
-    scheme: first,
-    token: rejectFor(dpop === 'required' ? 'scheme_not_dpop' : 'scheme_unsupported'),
-  };
-  const bearer = { scheme: first, token: rejectFor('dpop_required') };
-
-  const read = (
-    authorization: string | null | undefined,
-    request?: GuardRequest,
-  ): { readonly scheme: Scheme; readonly token: string | Rejected } => {
-    if (authorization?.startsWith(`${first} `)) {
-      // The common form, eight times as fast as the general one below.
-      const token = authorization.slice(first.length + 1);
-      if (token !== '' && !token.includes(' ') && !token.includes('\t')) return { scheme: first, token };
-    }
-    const [word, token, ...rest] = authorization?.match(/[^ \t]+/g) ?? [];
-    if (word === undefined)
-      return webSocketProtocol !== undefined && request ? read(offeredCredentials(request)) : missing;
-    const scheme = schemes.find((name) => name.toLowerCase() === word.toLowerCase());
-    if (scheme === undefined) return dpop === 'required' && word.toLowerCase() === 'bearer' ? bearer : unsupported;
-    const isComplete = token !== undefined && rest.length === 0;
-    return { scheme, token: isComplete ? token : rejectFor('credentials_malformed') };
-  };
-  return (request: GuardRequest) => read(request.headers.get('authorization'), request);
 }
 
 /** What the checks of one request share. If anything differs in the same object, it is another request. */

@@ -1,4 +1,5 @@
-import type { Claims, RejectionReason } from '../types.ts';
+import type { VerifiedToken } from '../token/verifier.ts';
+import type { Anonymous, Authentication, Claims, RejectionReason } from '../types.ts';
 import { shared } from '../values/shared.ts';
 
 /*
@@ -20,6 +21,9 @@ export interface Rejection extends PlainResponse {
   /** Whether the body was given as an object. */
   readonly isJson: boolean;
 }
+
+/** What a request is accepted with, which has the mark of what is accepted, or the rejection. */
+export type Decision = Authentication | Anonymous | Rejection;
 
 /** The constructor of a subclass adds its private fields to what this one returns. */
 class Same {
@@ -72,6 +76,45 @@ export function isAccepted<Decided>(
   return typeof decided === 'object' && decided !== null && mark().isOn(decided);
 }
 
+/** What a token says of its client. */
+type Client = Pick<Authentication, 'clientId' | 'scopes'>;
+
+/**
+ * Returns a function that makes what a request is accepted with. The scopes of a token are read once for as long as it
+ * is cached, and are values: on Node.js, an object with getters takes a microsecond.
+ */
+export function createAuthentication(scopesOf: (claims: Claims) => readonly string[]) {
+  const clients = new WeakMap<VerifiedToken, Client>();
+  const clientOf = (verified: VerifiedToken): Client => {
+    const known = clients.get(verified);
+    if (known) return known;
+    const client = { clientId: clientIdOf(verified.claims), scopes: scopesOf(verified.claims) };
+    clients.set(verified, client);
+    return client;
+  };
+  /** @param claims those of the token, or the output of a schema */
+  return (verified: VerifiedToken, claims: Claims, token: string, dpopNonce: string | undefined): Authentication => {
+    const { clientId, scopes } = clientOf(verified);
+    return accept({ claims, token, clientId, scopes, dpopNonce }, verified.claims);
+  };
+}
+
+/** RFC 9068 §2.2 names it client_id; Auth0 and Keycloak azp, Okta cid, Entra azp or appid. */
+const clientIdOf = ({ client_id, azp, cid, appid }: Claims): string | undefined =>
+  [client_id, azp, cid, appid].find((client) => typeof client === 'string');
+
+/** Returns what a request without credentials is accepted with, where a token is optional. */
+export const createAnonymous = (): Anonymous =>
+  Object.freeze(
+    accept({
+      claims: undefined,
+      token: undefined,
+      scopes: Object.freeze([]),
+      clientId: undefined,
+      dpopNonce: undefined,
+    }),
+  );
+
 const headersOf = new WeakMap<PlainResponse, Headers>();
 let [tested, keepsHeaders]: [unknown, boolean] = [undefined, false];
 
@@ -96,3 +139,12 @@ function toHeaders(plain: PlainResponse): Headers {
     headers.set(name === 'www-authenticate' ? 'WWW-Authenticate' : name, value);
   return headers;
 }
+
+/**
+ * Whether a rejection drops a header that is already set. It may describe another body (RFC 9110 §8), or let caches
+ * keep the rejection, which would then reach clients with a good token too (RFC 9449 §8.2). nginx prefers
+ * `X-Accel-Expires` to `Cache-Control`, and CDNs prefer their own forms of it.
+ */
+export const isDropped = (name: string) =>
+  /^(?:content-(?:encoding|language|length|range)|transfer-encoding|trailer)$/i.test(name) ||
+  /^(?:expires|x-accel-expires|etag|last-modified|edge-control|surrogate-control|(?:.+-)?cache-control)$/i.test(name);

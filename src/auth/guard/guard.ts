@@ -11,11 +11,11 @@ import type {
   OptionsFor,
 } from '../types.ts';
 import { createGuardCore, type GuardCore } from './core.ts';
-import { isAccepted, toResponse } from './decision.ts';
+import { type Decision, isAccepted, toResponse } from './decision.ts';
 import { readMetadataMembers } from './metadata.ts';
+import { guards } from './prepared-guard.ts';
 import { RejectionError } from './rejection-error.ts';
 import { isConstant, type RoutePolicy } from './requirements.ts';
-import { type Decided, guards } from './route-check.ts';
 
 const cores = new WeakMap<object, GuardCore>();
 
@@ -52,7 +52,7 @@ export function createGuard<Schema extends ClaimsSchema | undefined = undefined>
 export function guardOf<AcceptedClaims extends object = Claims>(core: GuardCore): Guard<AcceptedClaims> {
   const { start, stop, reload, state } = core;
   const policyOf = createPolicyMemory(core);
-  const decide = (request: GuardRequest, policy: RoutePolicy): Decided | Promise<Decided> => {
+  const decide = (request: GuardRequest, policy: RoutePolicy): Decision | Promise<Decision> => {
     requireRequest(request);
     return core.decide(request, policy);
   };

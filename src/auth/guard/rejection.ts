@@ -12,7 +12,7 @@ import type {
 } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
-import type { Rejection } from './decision.ts';
+import { isDropped, type Rejection } from './decision.ts';
 import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';
 import type { ChallengeParameters, RoutePolicy } from './requirements.ts';
 
@@ -127,19 +127,6 @@ function readFormat(returned: unknown): Partial<PreparedRejection> {
   const given = { status, contentType, text, isJson: text === undefined || isJson };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
-
-/**
- * Whether a rejection drops a header that is already set. It may describe another body (RFC 9110 §8), or let caches
- * keep the rejection, which would then reach clients with a good token too (RFC 9449 §8.2). nginx prefers
- * `X-Accel-Expires` to `Cache-Control`, and CDNs prefer their own forms of it.
- */
-export const isDropped = (name: string) =>
-  /^(?:content-(?:encoding|language|length|range)|transfer-encoding|trailer)$/i.test(name) ||
-  /^(?:expires|x-accel-expires|etag|last-modified|edge-control|surrogate-control|(?:.+-)?cache-control)$/i.test(name);
-
-/** Returns the headers that offer the next nonce, which no cache may send to another client (RFC 9449 §8.2). */
-export const nonceHeaders = (nonce: string | undefined): readonly [name: string, value: string][] =>
-  nonce === undefined ? [] : Object.entries({ 'dpop-nonce': nonce, 'cache-control': 'no-store' });
 
 /** Returns the accepted schemes, the preferred one last. */
 export function acceptedSchemes(dpop: DpopMode): readonly Scheme[] {

@@ -1,10 +1,10 @@
 import { describeValue } from '../options/describe-value.ts';
 import type { Rejected } from '../rejections.ts';
 import { type ClaimsCheck, claimsCheck, ownClaim } from '../token/claims.ts';
-import type { CheckedOptions, CheckRequirements, Claims, Requirements } from '../types.ts';
+import type { CheckedOptions, Claims, Requirements } from '../types.ts';
 import { isPlainWord } from '../values/ascii.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { deepFreeze, hasMember, isJsonObject, isListOf, memberOf, namesIn } from '../values/json.ts';
+import { hasMember, isJsonObject, isListOf, memberOf, namesIn } from '../values/json.ts';
 import { createGrantReader, createScopeReader, requirementError, type ScopeRules } from './scopes.ts';
 
 /** What a challenge names (RFC 6750 §3, RFC 9470 §3), whether the token has it or not. */
@@ -29,7 +29,7 @@ type StepUpOptions = Pick<CheckedOptions, 'clockToleranceSeconds'> & Pick<TimeAn
 export const requirementReasons = ['authentication_insufficient', 'scope_insufficient'] as const;
 
 /** Returns a policy that consists of these checks. It is empty if it requires only a valid token. */
-function createPolicy(
+export function createPolicy(
   challenge: ChallengeParameters,
   alternatives: Alternatives,
   given: readonly RequirementCheck[],
@@ -44,42 +44,7 @@ function createPolicy(
   return { challenge, alternatives, isEmpty: checks.length === 0, isOptional, checks, check };
 }
 
-/**
- * Returns the policy that is met if all of these are. Its challenge names all scopes, and the lowest age.
- * @param isOptional whether a request without a token is accepted
- */
-export function allOf(policies: readonly RoutePolicy[], isOptional: boolean): RoutePolicy {
-  const challenges = policies.map(({ challenge }) => challenge);
-  const scopes = new Set(challenges.flatMap(({ scope }) => scope?.split(' ') ?? []));
-  const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
-  const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
-  const combine = (some: Alternatives, others: Alternatives) =>
-    some.flatMap((one) => others.map((other) => [...new Set([...one, ...other])]));
-  return createPolicy(
-    Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge }),
-    policies.map(({ alternatives }) => alternatives).reduce(combine, [[]]),
-    policies.flatMap(({ checks }) => checks),
-    isOptional,
-  );
-}
-
-const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
-
-/**
- * Returns a copy of requirements, frozen with everything in it, so that what is changed in them later, and where they
- * are read again, changes nothing. What is not valid stays as it is.
- */
-export function copyRequirements(requirements: CheckRequirements): CheckRequirements {
-  if (!isJsonObject(requirements)) return requirements;
-  const given = requirementNames.filter((name) => hasMember(requirements, name));
-  const names = new Set([...given, ...namesIn(requirements)]);
-  return deepFreeze(Object.fromEntries([...names].map((name) => [name, copyOf(memberOf(requirements, name))])));
-}
-
-function copyOf(value: unknown): unknown {
-  if (Array.isArray(value)) return Array.from(value);
-  return isJsonObject(value) ? Object.fromEntries(namesIn(value).map((name) => [name, copyOf(value[name])])) : value;
-}
+export const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
 
 /** Whether a value can never change: it is frozen with everything in it, and nothing is read by a function. */
 export function isConstant(value: unknown): boolean {

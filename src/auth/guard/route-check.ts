@@ -1,33 +1,13 @@
 import { inTests } from '../options/foreign-guard.ts';
-import type {
-  Accepted,
-  CheckRequirements,
-  GuardRequest,
-  MetadataMembers,
-  OptionalAuth,
-  RejectionOptions,
-} from '../types.ts';
+import type { CheckRequirements, GuardRequest, OptionalAuth, RejectionOptions } from '../types.ts';
 import { isJsonObject, memberOf, namesIn } from '../values/json.ts';
-import { sharedMap } from '../values/shared.ts';
-import { isAccepted, type PlainResponse, type Rejection } from './decision.ts';
+import { type Decision, isAccepted } from './decision.ts';
+import { guards, type PreparedGuard } from './prepared-guard.ts';
 
 /*
  * How doors use a guard, which another copy of the package may have created: what a route requires is read once, where
  * it is set up.
  */
-
-/** What doors use of a guard, also of one that another copy of the package has created. */
-export interface PreparedGuard {
-  /** Returns a check with these requirements, which are read at once. */
-  prepare(requirements?: CheckRequirements): (request: GuardRequest) => Promise<Decided>;
-  /** Returns a function that serves the metadata with these members, which are read at once. */
-  prepareMetadata(members: MetadataMembers): (request: GuardRequest) => PlainResponse | undefined;
-  toError(rejection: Rejection): Error;
-}
-
-export type Decided = Accepted<object, boolean> | Rejection;
-
-export const guards = () => sharedMap<object, PreparedGuard>('guards');
 
 /**
  * Returns what a door uses of a guard.
@@ -49,7 +29,7 @@ export function createRouteCheck(
   guard: unknown,
   requirements: CheckRequirements | undefined,
   options: RejectionOptions,
-): (request: GuardRequest) => Promise<Decided> {
+): (request: GuardRequest) => Promise<Decision> {
   const { prepare, toError } = preparedGuard(guard);
   const check = prepare(requirements);
   const rejection = isJsonObject(options) ? (memberOf(options, 'rejection') ?? 'send') : undefined;
@@ -75,3 +55,7 @@ export function requireAccepted<Accepted>(
   if (accepted !== undefined || memberOf(Object(options), 'optional') === true) return accepted;
   throw new TypeError('Cannot read claims: no guard has accepted the request. Add requireToken before the handler');
 }
+
+/** Returns the headers that offer the next nonce, which no cache may send to another client (RFC 9449 §8.2). */
+export const nonceHeaders = (nonce: string | undefined): readonly [name: string, value: string][] =>
+  nonce === undefined ? [] : Object.entries({ 'dpop-nonce': nonce, 'cache-control': 'no-store' });

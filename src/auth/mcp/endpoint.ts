@@ -1,7 +1,7 @@
 import { accept, isAccepted, type PlainResponse } from '../guard/decision.ts';
 import { preflight } from '../guard/metadata.ts';
-import { nonceHeaders } from '../guard/rejection.ts';
-import { type PreparedGuard, preparedGuard } from '../guard/route-check.ts';
+import type { PreparedGuard } from '../guard/prepared-guard.ts';
+import { nonceHeaders, preparedGuard } from '../guard/route-check.ts';
 import type { Guard, GuardRequest } from '../types.ts';
 import { systemClock } from '../values/clock.ts';
 import { parseUrl } from '../values/url.ts';

@@ -1,5 +1,6 @@
-import { copyRequirements, createPolicyReader } from '../guard/requirements.ts';
+import { createPolicyReader, requirementNames } from '../guard/requirements.ts';
 import type { CheckRequirements } from '../types.ts';
+import { deepFreeze, hasMember, isJsonObject, memberOf, namesIn } from '../values/json.ts';
 import { sharedMap } from '../values/shared.ts';
 
 /*
@@ -52,6 +53,22 @@ export const { readRequirements } = createPolicyReader({
   ...{ issuer: [], scopeClaim: [], scopePrefix: undefined, scopeRequestPrefix: undefined, scopeImplies: {} },
   ...{ requireScope: false, clockToleranceSeconds: 0, now: Date.now },
 });
+
+/**
+ * Returns a copy of requirements, frozen with everything in it, so that what is changed in them later, and where they
+ * are read again, changes nothing. What is not valid stays as it is.
+ */
+export function copyRequirements(requirements: CheckRequirements): CheckRequirements {
+  if (!isJsonObject(requirements)) return requirements;
+  const given = requirementNames.filter((name) => hasMember(requirements, name));
+  const names = new Set([...given, ...namesIn(requirements)]);
+  return deepFreeze(Object.fromEntries([...names].map((name) => [name, copyOf(memberOf(requirements, name))])));
+}
+
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return Array.from(value);
+  return isJsonObject(value) ? Object.fromEntries(namesIn(value).map((name) => [name, copyOf(value[name])])) : value;
+}
 
 function mark(access: Access) {
   return (target: object, method: PropertyKey = ofClass, descriptor?: PropertyDescriptor): void => {

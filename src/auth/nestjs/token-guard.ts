@@ -1,14 +1,20 @@
 import { type CanActivate, type ExecutionContext, Inject, type InjectionToken, type Type } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { nonceHeaders } from '../guard/rejection.ts';
 import { RejectionError } from '../guard/rejection-error.ts';
-import { copyRequirements } from '../guard/requirements.ts';
-import { createRouteCheck } from '../guard/route-check.ts';
+import { createRouteCheck, nonceHeaders } from '../guard/route-check.ts';
 import { authenticate, setHeader } from '../node/require-token.ts';
 import type { Accepted, CheckRequirements, Guard } from '../types.ts';
 import { memberOf } from '../values/json.ts';
 import { exceptionFor, exchangeOf } from './call.ts';
-import { type Declaring, type Handler, levelOf, readRequirements, type Said, saidAbout } from './marks.ts';
+import {
+  copyRequirements,
+  type Declaring,
+  type Handler,
+  levelOf,
+  readRequirements,
+  type Said,
+  saidAbout,
+} from './marks.ts';
 
 /*
  * The class that is a guard of NestJS: which checks a call needs, and that no call is open because NestJS got the class

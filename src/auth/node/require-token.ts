@@ -1,6 +1,5 @@
-import { isAccepted, type PlainResponse } from '../guard/decision.ts';
-import { isDropped, nonceHeaders } from '../guard/rejection.ts';
-import { createRouteCheck, type Decided, preparedGuard, requireAccepted } from '../guard/route-check.ts';
+import { type Decision, isAccepted, isDropped, type PlainResponse } from '../guard/decision.ts';
+import { createRouteCheck, nonceHeaders, preparedGuard, requireAccepted } from '../guard/route-check.ts';
 import type {
   Accepted,
   AuthOf,
@@ -39,7 +38,7 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-type Check = (request: GuardRequest) => Promise<Decided>;
+type Check = (request: GuardRequest) => Promise<Decision>;
 
 const results = () => sharedMap<IncomingRequest, Accepted<object, true>>('results');
 
@@ -116,7 +115,7 @@ async function respond(request: IncomingRequest, response: OutgoingResponse, che
 }
 
 /** Returns the result of the check, which `authOf` reads too. */
-export async function authenticate(request: IncomingRequest, check: Check): Promise<Decided> {
+export async function authenticate(request: IncomingRequest, check: Check): Promise<Decision> {
   const result = await check(requestOf(request));
   if (isAccepted(result)) remember(request, result);
   return result;

@@ -1,8 +1,6 @@
-import type { GuardCore } from '../guard/core.ts';
-import type { ChallengeParameters } from '../guard/requirements.ts';
 import type { Guard, GuardOptions, Requirements } from '../types.ts';
 import { groupBy } from '../values/group-by.ts';
-import { describeRejections, type Rejection, rejectionsOf } from './describe-rejections.ts';
+import { describeRejections, type Rejection } from './describe-rejections.ts';
 import { schemaOf } from './schema-of.ts';
 
 /** A response in an OpenAPI document. */
@@ -40,20 +38,8 @@ export function describeResponses(
   return responsesFor(describeRejections(given, requirements));
 }
 
-type Responses = ReturnType<typeof responsesFor>;
-const responsesByGuard = new WeakMap<GuardCore, Map<string, Responses>>();
-
-/** Returns the rejections of `rejectionsOf`. Most routes have the same. */
-export function responsesOf(core: GuardCore, challenge: ChallengeParameters, required: readonly string[]): Responses {
-  const ofGuard = responsesByGuard.get(core) ?? new Map<string, Responses>();
-  responsesByGuard.set(core, ofGuard);
-  const key = JSON.stringify([challenge, required]);
-  const responses = ofGuard.get(key) ?? responsesFor(rejectionsOf(core, challenge, required));
-  ofGuard.set(key, responses);
-  return responses;
-}
-
-function responsesFor(rejections: readonly Rejection[]): Readonly<Record<string, DescribedResponse>> {
+/** Returns these rejections as the `responses` of an OpenAPI operation. */
+export function responsesFor(rejections: readonly Rejection[]): Readonly<Record<string, DescribedResponse>> {
   const byStatus = [...groupBy(rejections, ({ status }) => status)].map(([status, sent]) => {
     const content = [...groupBy(sent, ({ contentType }) => contentType)].map(([type, alike]) => [
       type,

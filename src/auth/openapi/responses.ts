@@ -1,9 +1,14 @@
 import { t } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
-import type { RoutePolicy } from '../guard/requirements.ts';
-import { type DescribedResponse, responsesOf } from './describe-responses.ts';
+import type { ChallengeParameters, RoutePolicy } from '../guard/requirements.ts';
+import { rejectionsOf } from './describe-rejections.ts';
+import { type DescribedResponse, responsesFor } from './describe-responses.ts';
 import { schemaOf } from './schema-of.ts';
-import { securityOf } from './security-schemes.ts';
+import { withTokenEndpoint } from './security-schemes.ts';
+
+/*
+ * What OpenAPI documents of Elysia say about its guarded routes. For other frameworks, describeResponses() returns it.
+ */
 
 /** The schema of an error. It names no type of TypeBox, which a package manager may hide from users. */
 export interface ErrorSchema<Errors extends [string, ...string[]]>
@@ -72,6 +77,19 @@ export function documentRejections(hooks: Record<string, unknown>, checks: reado
   }
 }
 
+type Responses = ReturnType<typeof responsesFor>;
+const responsesByGuard = new WeakMap<GuardCore, Map<string, Responses>>();
+
+/** Most routes have the same responses. */
+function responsesOf(core: GuardCore, challenge: ChallengeParameters, required: readonly string[]): Responses {
+  const ofGuard = responsesByGuard.get(core) ?? new Map<string, Responses>();
+  responsesByGuard.set(core, ofGuard);
+  const key = JSON.stringify([challenge, required]);
+  const responses = ofGuard.get(key) ?? responsesFor(rejectionsOf(core, challenge, required));
+  ofGuard.set(key, responses);
+  return responses;
+}
+
 const schemas = new WeakMap<DescribedResponse, object>();
 
 /** Returns a response as the `response` of a route has it, which cannot name the media type. */
@@ -111,4 +129,28 @@ export function documentSecurity(hooks: Record<string, unknown>, ...route: Param
     return required;
   };
   hooks.detail = Object.defineProperty(others, 'security', { get, enumerable: true });
+}
+
+/** What a client must meet one of: a token with these scopes, by the name of its scheme, or nothing. */
+type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
+
+/** Returns the alternatives that a client has on a route of this guard, whose plugin got `given`. */
+function securityOf(
+  { core, given }: { readonly core: GuardCore; readonly given: object },
+  alternatives: readonly (readonly string[])[],
+  isOptional: boolean,
+): readonly SecurityRequirement[] {
+  const hasEndpoint = withTokenEndpoint.has(core) || withTokenEndpoint.has(given);
+  const names = core.options.dpop === 'required' ? ['dpop'] : ['bearer', ...(hasEndpoint ? ['oauth2'] : [])];
+  const required = names.flatMap((name) => alternatives.map((scopes) => ({ [name]: scopes })));
+  return isOptional ? [...required, {}] : required;
+}
+
+/** Returns all scopes that these routes require. */
+export function scopesOf(routes: readonly { readonly hooks: object }[]): string[] {
+  const declared = routes.flatMap(({ hooks }) => {
+    const { detail } = hooks as { readonly detail?: { readonly security?: readonly SecurityRequirement[] } };
+    return detail?.security ?? [];
+  });
+  return [...new Set(declared.flatMap(({ bearer = [], dpop = [], oauth2 = [] }) => [...bearer, ...dpop, ...oauth2]))];
 }

@@ -1,4 +1,3 @@
-import type { GuardCore } from '../guard/core.ts';
 import { coreOf } from '../guard/guard.ts';
 import type { Guard, GuardOptions, OptionsFor } from '../types.ts';
 
@@ -6,12 +5,12 @@ import type { Guard, GuardOptions, OptionsFor } from '../types.ts';
 export interface SecuritySchemeOptions {
   /** URL at which clients get tokens with the client-credentials grant. */
   readonly tokenEndpoint?: string | undefined;
-  /** The scopes that the routes require, as {@link scopesOf} returns them. */
+  /** The scopes that the routes require, as `scopesOf` of protected-api/elysia returns them. */
   readonly scopes?: readonly string[] | undefined;
 }
 
 /** The guards, or the options that they were given, of which a document has the scheme `oauth2`. */
-const withTokenEndpoint = new WeakSet<object>();
+export const withTokenEndpoint = new WeakSet<object>();
 
 /**
  * Returns the `components.securitySchemes` of an OpenAPI document, which guarded routes name: `bearer`, an existing
@@ -49,28 +48,4 @@ export function securitySchemes(
     bearer,
     oauth2: { type: 'oauth2', description: 'Get an access token with the client credentials grant', flows },
   };
-}
-
-/** What a client must meet one of: a token with these scopes, by the name of its scheme, or nothing. */
-type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
-
-/** Returns the alternatives that a client has on a route of this guard, whose plugin got `given`. */
-export function securityOf(
-  { core, given }: { readonly core: GuardCore; readonly given: object },
-  alternatives: readonly (readonly string[])[],
-  isOptional: boolean,
-): readonly SecurityRequirement[] {
-  const hasEndpoint = withTokenEndpoint.has(core) || withTokenEndpoint.has(given);
-  const names = core.options.dpop === 'required' ? ['dpop'] : ['bearer', ...(hasEndpoint ? ['oauth2'] : [])];
-  const required = names.flatMap((name) => alternatives.map((scopes) => ({ [name]: scopes })));
-  return isOptional ? [...required, {}] : required;
-}
-
-/** Returns all scopes that these routes require. */
-export function scopesOf(routes: readonly { readonly hooks: object }[]): string[] {
-  const declared = routes.flatMap(({ hooks }) => {
-    const { detail } = hooks as { readonly detail?: { readonly security?: readonly SecurityRequirement[] } };
-    return detail?.security ?? [];
-  });
-  return [...new Set(declared.flatMap(({ bearer = [], dpop = [], oauth2 = [] }) => [...bearer, ...dpop, ...oauth2]))];
 }

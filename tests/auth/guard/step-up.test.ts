@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { allOf } from '../../../src/auth/elysia/plan.ts';
 import { createGuardCore } from '../../../src/auth/guard/core.ts';
-import { allOf } from '../../../src/auth/guard/requirements.ts';
 import type { GuardOptions, Requirements } from '../../../src/auth/index.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { SCOPE } from '../../support/mint.ts';
