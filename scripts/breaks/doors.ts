@@ -33,7 +33,7 @@ export const doorBreaks: Breaks = {
   ],
   'auth/mcp/endpoint': [
     ['a session for anybody', 'src/auth/mcp/endpoint.ts', 'owner ? owner.user !== user', 'owner ? false'],
-    ['any host', 'src/auth/mcp/endpoint.ts', 'if (!rules.isAllowedHost(host))', 'if (host === "")'],
+    ['any host', 'src/auth/mcp/endpoint.ts', 'if (!rules.isAllowedHost(request))', 'if (request.url === "")'],
   ],
   'auth/mcp/handles': [
     ['sessions that left are counted', 'src/auth/mcp/handles.ts', 'void this.#count(user, -1)', 'void user'],

@@ -28,15 +28,13 @@ export interface McpAuthInfo<AcceptedClaims extends object = Claims> {
  * if (auth instanceof Response) return auth;
  * return handler.fetch(request, { authInfo: authInfoOf(auth) });
  */
-export function authInfoOf<AcceptedClaims extends object = Claims>({
-  token,
-  claims,
-  scopes,
-  clientId,
-}: Authentication<AcceptedClaims>): McpAuthInfo<AcceptedClaims> {
+export function authInfoOf<AcceptedClaims extends object = Claims>(
+  auth: Authentication<AcceptedClaims>,
+): McpAuthInfo<AcceptedClaims> {
+  const { token, claims, scopes, clientId } = auth;
   const { exp: expiresAt, aud, iss, sub } = claims as unknown as Claims;
   const extra = { claims, user: JSON.stringify([iss, sub, clientId]) };
   const [resource] = [aud].flat().flatMap((each) => parseUrl(String(each)) ?? []);
-  const known = { token, clientId: clientId ?? 'unknown', scopes: [...scopes], expiresAt, extra };
-  return resource ? { ...known, resource } : known;
+  const named = resource && { resource };
+  return { token, clientId: clientId ?? 'unknown', scopes: [...scopes], expiresAt, extra, ...named };
 }

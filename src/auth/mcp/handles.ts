@@ -34,9 +34,8 @@ export class McpHandles {
   /** Forgets it. */
   end(id: string): void {
     const owner = this.#kept.peek(id);
-    if (!owner) return;
     this.#kept.delete(id);
-    this.#count(owner.user, -1);
+    if (owner) this.#count(owner.user, -1);
   }
 
   #count(user: string, change: 1 | -1): number {

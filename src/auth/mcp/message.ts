@@ -13,51 +13,51 @@ export interface McpMessage {
 }
 
 /** What the application has parsed, or the parts of the body. */
-export type MessageBody =
-  | { readonly parsed: unknown }
-  | AsyncIterable<Uint8Array | string>
-  | Iterable<Uint8Array | string>;
+export type MessageBody = { readonly parsed: unknown } | AsyncIterable<Part> | Iterable<Part>;
+type Part = Uint8Array | string;
 
-/** Why the endpoint itself rejects a request, and with what: an error of JSON-RPC 2.0 without `id`, as MCP requires. */
-export class McpRejection implements PlainResponse {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+/** Why the endpoint itself rejects a request, by what is wrong: reason, status, code of JSON-RPC 2.0 and message. */
+const rejections = {
+  host: ['mcp_host', 403, -32_000, 'Host is not allowed: it is neither of publicUrl nor in hosts'],
+  origin: ['mcp_origin', 403, -32_000, 'Origin is not allowed: it is not in origins'],
+  method: ['mcp_method', 405, -32_000, 'Method not allowed without sessions'],
+  session: ['mcp_session', 404, -32_001, 'Session not found'],
+  size: ['mcp_size', 413, -32_600, 'Message is longer than maxBodyBytes'],
+  message: ['mcp_message', 400, -32_600, 'Body is not a message or a list of up to 100 messages'],
+  json: ['mcp_message', 400, -32_700, 'Body is not JSON'],
+  task: ['mcp_task', 404, -32_602, 'Task not found'],
+} as const satisfies Readonly<Record<string, readonly [McpReason, number, number, string]>>;
 
-  constructor(
-    readonly reason: McpReason,
-    readonly status: number,
-    message: string,
-    code = -32_000,
-    headers: Readonly<Record<string, string>> = {},
-  ) {
-    // RFC 9110 §15.1: some of these could be cached.
-    this.headers = { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers };
-    this.body = JSON.stringify({ jsonrpc: '2.0', error: { code, message } });
-  }
+export type McpFault = keyof typeof rejections;
+
+/** Returns a rejection with its reason: an error without `id`, as MCP requires. */
+export function rejectionOf(fault: McpFault, more: PlainResponse['headers']) {
+  const [reason, status, code, message] = rejections[fault];
+  // RFC 9110 §15.1: some of these could be cached.
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store', ...more };
+  return { reason, status, headers, body: JSON.stringify({ jsonrpc: '2.0', error: { code, message } }) };
 }
 
 /** As in the SDKs. A longer batch takes seconds to check. */
 const MAX_BATCH = 100;
 
-/** Returns the message in a body, and those of a batch; or the rejection of a body that is no message. */
+/** Returns the message in a body, and those of a batch; or what is wrong with the body. */
 export async function readMessages(body: MessageBody, maxBytes: number) {
   try {
     const decoder = new TextDecoder();
     let text = '';
     let bytes = 0;
-    if (!('parsed' in body))
-      for await (const part of body) {
-        bytes += part.length;
-        if (bytes > maxBytes) return new McpRejection('mcp_size', 413, 'Message is longer than maxBodyBytes', -32_600);
-        text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
-      }
+    for await (const part of 'parsed' in body ? [] : body) {
+      bytes += part.length;
+      if (bytes > maxBytes) return 'size';
+      text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
+    }
     const message: unknown = 'parsed' in body ? body.parsed : JSON.parse(text + decoder.decode());
     const messages: readonly unknown[] = [message].flat();
-    if (messages.length > 0 && messages.length <= MAX_BATCH && isListOf(messages, isMessage))
-      return { messages, message };
-    return new McpRejection('mcp_message', 400, 'Body is not a message or a list of up to 100 messages', -32_600);
+    const isInBounds = messages.length > 0 && messages.length <= MAX_BATCH;
+    return isInBounds && isListOf(messages, isMessage) ? { messages, message } : 'message';
   } catch {
-    return new McpRejection('mcp_message', 400, 'Body is not JSON', -32_700);
+    return 'json';
   }
 }
 

@@ -1,6 +1,5 @@
 import type { GuardCore } from '../guard/core.ts';
 import { coreOf } from '../guard/guard.ts';
-import type { Alternatives } from '../guard/requirements.ts';
 import { quote } from '../options/describe-value.ts';
 import { boolean, callback, code, integer, list, withDefault } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
@@ -9,19 +8,19 @@ import type { FixedScope, Guard, GuardRequest } from '../types.ts';
 import { hasMember, isJsonObject, isText, namesIn } from '../values/json.ts';
 import { ignoreRejection } from '../values/promises.ts';
 import { isLoopbackHost, parseUrl } from '../values/url.ts';
-import { isPublicMethod, type McpMessage, type McpRejection, toolOf } from './message.ts';
+import { isPublicMethod, type McpFault, type McpMessage, rejectionOf, toolOf } from './message.ts';
 import { createPlaceReader } from './target.ts';
 
 /** The options of an MCP endpoint. */
 export interface McpOptions<PublicTools extends readonly string[] = readonly string[]> {
-  /** What tools require besides a token and `scope`: by the name of the tool, what `check` takes as `scope`. */
+  /** The scope that each tool requires, besides `scope`: by the name of the tool, as a requirement of `check`. */
   readonly tools?: Readonly<Record<string, FixedScope>>;
   /** The scope that every request with a token requires. */
   readonly scope?: FixedScope;
   /**
-   * Returns what a message requires besides a token, `scope` and `tools`, or undefined for nothing more: for resources,
-   * prompts, and tools that are not listed. It is called for each message, also for a public one, which then needs a
-   * token. An exception, a promise, or anything that is no scope fails the request.
+   * Returns the scope that a message requires besides the others, or undefined: for resources, prompts, and tools that
+   * are not listed. It is called for each message, also for a public one, which then needs a token. An exception, a
+   * promise, or anything that is no scope fails the request.
    */
   readonly scopeOf?: (message: McpMessage) => FixedScope | undefined;
   /** Tools that need no token. Without a token, clients can then also initialize, ping, list and notify. */
@@ -31,9 +30,7 @@ export interface McpOptions<PublicTools extends readonly string[] = readonly str
    * are allowed, and so are pages on a loopback host if the resource is on one.
    */
   readonly origins?: readonly string[];
-  /**
-   * Hosts that the `Host` header may name besides that of `publicUrl`, such as that of a proxy. Ports are not compared.
-   */
+  /** Hosts that `Host` may name besides that of `publicUrl`, such as that of a proxy. Ports are not compared. */
   readonly hosts?: readonly string[];
   /** Whether the handler has sessions, and with them GET and DELETE. Defaults to false. */
   readonly sessions?: boolean;
@@ -86,13 +83,11 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   const namesGiven = Object.keys(optionRules).filter((name) => hasMember(Object(given), name));
   const options = checkMembers(action, optionRules, given, namesGiven);
   const { tools, publicTools, origins, hosts } = options;
-  const odd = namesIn(tools).find((name) => readName(name) === undefined);
-  if (odd !== undefined)
-    throw mistake(
-      `tools must have whole names of tools, and ${quote(odd)} is none. Write scope for what all tools require, or scopeOf`,
-    );
-  const both = publicTools.find((name) => namesIn(tools).includes(name));
-  if (both !== undefined) throw mistake(`the tool ${quote(both)} must not be in both tools and publicTools`);
+  for (const name of namesIn(tools)) {
+    if (readName(name) === undefined)
+      throw mistake(`${quote(name)} in tools is no whole name. Write scope for what all tools require, or scopeOf`);
+    if (publicTools.includes(name)) throw mistake(`the tool ${quote(name)} must not be in both tools and publicTools`);
+  }
   const known = [...names.map(({ hostname }) => hostname), ...hosts];
   const findName = createNameFinder(urls);
   const nameOf = (request: GuardRequest) => names[findName(request)] ?? first;
@@ -101,13 +96,17 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
     ...readScopes(core, options),
     nameOf,
     toleranceMs: core.options.clockToleranceSeconds * 1000,
-    /** Tells the application of a rejection that is not the guard's. */
-    onRejected: (request: GuardRequest, { reason }: McpRejection) =>
-      ignoreRejection(core.options.onRejected?.(request, reason, { expected: undefined })),
+    /** Returns a rejection that is not the guard's, and tells the application of it. */
+    reject(request: GuardRequest, fault: McpFault, headers = {}) {
+      const rejection = rejectionOf(fault, headers);
+      ignoreRejection(core.options.onRejected?.(request, rejection.reason, { expected: undefined }));
+      return rejection;
+    },
     isAllowedOrigin: (origin: string, request: GuardRequest) =>
       origins.includes(origin) || (nameOf(request).isLocal && isLoopbackHost(parseUrl(origin)?.hostname ?? '')),
-    isAllowedHost(authority: string | undefined) {
-      const host = hostOf(authority);
+    isAllowedHost({ headers, incoming, url }: GuardRequest) {
+      // In HTTP/1.0, a request of Node.js has no host.
+      const host = hostOf(headers.get('host') ?? (incoming ? undefined : parseUrl(url)?.host));
       return host !== undefined && (known.includes(host) || (first.isLocal && isLoopbackHost(host)));
     },
   };
@@ -117,7 +116,7 @@ type ReadMcpOptions = ReturnType<typeof checkMembers<typeof optionRules>>;
 
 /** Returns all scopes that are required by name, and what says which of them messages need. */
 function readScopes({ readRequirements }: GuardCore, { tools, scope, scopeOf, publicTools }: ReadMcpOptions) {
-  const alternativesOf = (required: FixedScope, of: string): Alternatives => {
+  const alternativesOf = (required: FixedScope, of: string) => {
     readRequirements({ scope: required }, of);
     return isJsonObject(required) ? required.anyOf.map((one) => [one]) : [[required].flat()];
   };
@@ -125,7 +124,7 @@ function readScopes({ readRequirements }: GuardCore, { tools, scope, scopeOf, pu
   const ofTools = new Map(
     namesIn(tools).map((name) => [name, alternativesOf(Reflect.get(tools, name), `the tool ${quote(name)}`)]),
   );
-  const ofMessage = (message: McpMessage): Alternatives => {
+  const ofMessage = (message: McpMessage) => {
     const required = scopeOf?.(message);
     ignoreRejection(required);
     return required === undefined ? [] : alternativesOf(required, 'scopeOf(message)');

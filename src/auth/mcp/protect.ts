@@ -15,11 +15,11 @@ export interface McpContext<AcceptedClaims extends object, IsPublic extends bool
 }
 
 /**
- * Protects an MCP server: returns a function of a Web-standard Request that serves the endpoint, which is the path of
- * the guard's `resource` or `publicUrl`, with or without a slash at its end, and the metadata (RFC 9728). Any other
- * path is a 404. It checks `Host` and `Origin`, the token, the method, the session, the body and the scopes, in this
- * order, and then calls the handler. A stream for GET or `subscriptions/listen` ends when the token expires. Does NOT
- * bind sessions that have no header `Mcp-Session-Id`.
+ * Protects an MCP server: returns a function of a Web-standard Request that serves the metadata (RFC 9728) and the
+ * endpoint, which is the path of the guard's `resource` or `publicUrl`, with or without a slash at its end. Any other
+ * path is a 404. It checks `Host`, `Origin`, token, method, session, body and scopes, in this order, and then calls the
+ * handler. A stream for GET or `subscriptions/listen` ends when the token expires. Does NOT bind sessions that have no
+ * header `Mcp-Session-Id`.
  * @example
  * const handler = createMcpHandler(createServer);
  * const fetch = protectMcp(guard, { tools: { 'add-note': 'notes:write' } }, (request, { authInfo, message }) =>
@@ -49,11 +49,8 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
     const { whenExpired, settle, findTasks, ...context } = result;
     const response = await handler(request, context as Parameters<typeof handler>[1]);
     settle(response.status, response.headers.get('mcp-session-id'));
-    const type = response.headers.get('content-type') ?? '';
-    const isStream = type.startsWith('text/event-stream');
-    const ending = isStream ? whenExpired : undefined;
-    const finding = isStream || type.startsWith('application/json') ? findTasks : undefined;
-    const body = (ending || finding) && response.body ? watch(response.body, ending, finding) : response.body;
+    const ending = response.headers.get('content-type')?.startsWith('text/event-stream') ? whenExpired : undefined;
+    const body = (ending || findTasks) && response.body ? watch(response.body, ending, findTasks) : response.body;
     return finished(response, headers, body);
   };
 }
@@ -87,8 +84,8 @@ function watch(
 }
 
 /** Returns a response with more headers: those of a response of `fetch` cannot be changed. */
-function finished(response: Response, added: ReadonlyMap<string, string>, body = response.body): Response {
-  if (body === response.body && added.size === 0) return response;
+function finished(response: Response, added: readonly [string, string][], body = response.body): Response {
+  if (body === response.body && added.length === 0) return response;
   const copy = new Response(body, response);
   for (const [name, value] of added) copy.headers.set(name, value);
   return copy;

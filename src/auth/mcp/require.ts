@@ -39,7 +39,9 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
       Object.assign(incoming, { auth: authInfo }, message !== undefined && { body: message, _body: true });
       before(response, 'writeHead', (given) => settle(Number(given[0]), sessionOf(response, given.at(-1))));
       if (findTasks) for (const name of ['write', 'end'] as const) before(response, name, ([part]) => findTasks(part));
-      if (whenExpired) response.once('close', whenExpired(endOf(response)));
+      // What the handler still writes is then an error of the response, which would end the process.
+      const end = () => void response.on('error', () => {}).end();
+      if (whenExpired) response.once('close', whenExpired(end));
       return true;
     }
     if (!result && incoming.route === undefined) return true;
@@ -73,15 +75,8 @@ function before(response: ServerResponse, name: 'writeHead' | 'write' | 'end', c
 }
 
 /** Returns the session that a response opens. Headers that are passed to `writeHead` are none for `getHeader`. */
-function sessionOf(response: ServerResponse, headers: unknown): string | null {
+function sessionOf(response: ServerResponse, headers: unknown): unknown {
   const pairs: readonly unknown[] = Array.isArray(headers) ? headers.flat() : Object.entries(Object(headers)).flat();
   const at = pairs.findIndex((each, index) => index % 2 === 0 && String(each).toLowerCase() === 'mcp-session-id');
-  const session = at < 0 ? response.getHeader('mcp-session-id') : pairs[at + 1];
-  return session === undefined ? null : String(session);
+  return at < 0 ? response.getHeader('mcp-session-id') : pairs[at + 1];
 }
-
-const endOf = (response: ServerResponse) => () => {
-  // What the handler still writes is an error of the response, which would end the process.
-  response.on('error', () => {});
-  response.end();
-};

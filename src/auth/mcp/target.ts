@@ -13,24 +13,21 @@ export type Place = 'endpoint' | 'disguised' | undefined;
 export function createPlaceReader(resource: string): (target: string) => Place {
   const own = pathOf(resource)?.replace(/\/$/, '');
   const segments = segmentsOf(`${own}`);
-  const endpoint = segments.map((segment) => `/${segment}`).join('');
+  const endpoint = joined(segments);
   // Connect has `/mcp.x` below the mount `/mcp`. Below the root is everything.
   const isWithin = (path: string) =>
     path === endpoint || (endpoint !== '' && path.startsWith(endpoint) && /[/.]/.test(path.charAt(endpoint.length)));
+  // What dot segments lead to depends on all else. No client of the endpoint sends any.
+  const isLike = (all: readonly string[]) =>
+    isWithin(joined(all)) || (all.includes('..') && segments.every((segment) => all.includes(segment)));
 
   return (target) => {
     const path = pathOf(target.startsWith('/') ? `http://localhost${target}` : target);
     if ((path === own || path === `${own}/`) && !target.includes('#')) return 'endpoint';
     const text = lenient(target);
     const local = text.replace(authority, '');
-    const readings = [text.replace(scheme, ''), local, local.replace(authority, '')].map(segmentsOf);
-    const isLike = readings.some(
-      (all) =>
-        isWithin(all.map((segment) => `/${segment}`).join('')) ||
-        // What dot segments lead to depends on all else. No client of the endpoint sends any.
-        (all.includes('..') && segments.every((segment) => all.includes(segment))),
-    );
-    return isLike ? 'disguised' : undefined;
+    const readings = [text.replace(scheme, ''), local, local.replace(authority, '')];
+    return readings.map(segmentsOf).some(isLike) ? 'disguised' : undefined;
   };
 }
 
@@ -49,3 +46,4 @@ const lenient = (target: string) =>
     .replace(/[\0-\x20\x7f-\xa0\ufeff]/g, '');
 
 const segmentsOf = (path: string) => path.split('/').filter((segment) => segment !== '' && segment !== '.');
+const joined = (segments: readonly string[]) => segments.map((segment) => `/${segment}`).join('');
