@@ -41,6 +41,7 @@ interface Published {
 const otherNames = {
   idToken: 'An ID token',
   idTokenOfApi: 'An ID token whose client is the API',
+  idTokenWithRoles: 'An ID token with roles',
   anotherClient: 'From another client of the issuer',
   withoutScope: 'Without a scope',
   forIssuer: 'For the issuer itself',

@@ -19,6 +19,8 @@ const scopesIn = ({ SCOPE_CLAIM = '' }: Members) => [
 /** OpenID Connect Core 1.0 §2 and §3.1.3.6. */
 const ofIdToken = { nonce: 'n-0S6_WzA2Mj', at_hash: '77QmUPtjPfzWtF2AnpK9RQ' };
 
+const isForUrl = ({ aud }: Members) => aud === undefined || [aud].flat().some((name) => String(name).includes('://'));
+
 /** The claims of each kind, from those of an accepted token; undefined if the issuer cannot make such a token. */
 const kinds: Readonly<Record<OtherKind, (claims: Members, settings: Members) => Members | undefined>> = {
   idToken: (claims, settings) => {
@@ -27,9 +29,14 @@ const kinds: Readonly<Record<OtherKind, (claims: Members, settings: Members) => 
   },
   // No client has a URL as its ID.
   idTokenOfApi: (claims, settings) =>
-    claims.aud === undefined || [claims.aud].flat().some((name) => String(name).includes('://'))
+    isForUrl(claims)
       ? undefined
       : { ...without(claims, [...scopesIn(settings), 'jti', 'client_id', 'cnf']), ...ofIdToken },
+  // Claims that an administrator adds are in both kinds of tokens at some issuers.
+  idTokenWithRoles: (claims, { SCOPE_CLAIM = 'scope' }) =>
+    isForUrl(claims) || /^(?:scope|scp)?$/.test(String(SCOPE_CLAIM))
+      ? undefined
+      : { ...without(claims, ['scope', 'scp', 'jti', 'client_id', 'cnf']), ...ofIdToken },
   anotherClient: (claims) => ({
     ...claims,
     ...Object.fromEntries([...clientClaims, 'sub'].filter((name) => name in claims).map((name) => [name, 'STRANGER'])),
