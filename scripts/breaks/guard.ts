@@ -104,7 +104,7 @@ export const guardBreaks: Breaks = {
   'auth/lookup/issuer-finder': [
     [
       'another issuer is returned',
-      'src/auth/lookup/found-issuer.ts',
+      'src/auth/lookup/answer.ts',
       'if (issuer !== iss) throw',
       'if (issuer === "") throw',
     ],

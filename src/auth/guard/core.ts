@@ -1,11 +1,9 @@
-import { algorithms } from '../keys/algorithms.ts';
 import { createIssuerKeys, type KeysEnvironment } from '../keys/issuer-keys.ts';
-import { createFoundIssuerReader } from '../lookup/found-issuer.ts';
 import { IssuerFinder } from '../lookup/issuer-finder.ts';
 import { checkOptions } from '../options/check-options.ts';
-import { canBeIssuer, optionsByIssuer } from '../options/issuers.ts';
+import { optionsByIssuer } from '../options/issuers.ts';
 import type { Rejected } from '../rejections.ts';
-import { createTrusts, type Trusts } from '../token/trust.ts';
+import { createTrusts } from '../token/trust.ts';
 import { createVerifier, type Verifier, type VerifierOptions } from '../token/verifier.ts';
 import type { CheckedOptions, GuardOptions, GuardRequest } from '../types.ts';
 import { systemClock, type TimeAndRandom } from '../values/clock.ts';
@@ -86,14 +84,6 @@ function createIssuers(options: CheckedOptions, withinLimit: WithinLimit, enviro
   };
   const { issuer: ask } = options;
   if (typeof ask !== 'function') return list(options);
-  const finder = new IssuerFinder({
-    ...options,
-    ...environment,
-    ask,
-    withinLimit,
-    isIssuer: canBeIssuer,
-    read: createFoundIssuerReader(options, list),
-  });
-  const trusts: Trusts = { algorithms, sole: undefined, introspected: undefined, of: (iss) => finder.find(iss) };
-  return { keys: finder, trusts, rulesOf: (iss: string) => finder.rulesOf(iss) };
+  const finder = new IssuerFinder(options, { clock: environment.clock, ask, withinLimit }, list);
+  return { keys: finder, trusts: finder, rulesOf: (iss: string) => finder.rulesOf(iss) };
 }

@@ -1,33 +1,33 @@
+import { algorithms } from '../keys/algorithms.ts';
+import { canBeIssuer } from '../options/issuers.ts';
 import { type Rejected, rejectFor } from '../rejections.ts';
-import type { Trust } from '../token/trust.ts';
+import type { Trust, Trusts } from '../token/trust.ts';
 import type { CheckedOptions, KeySetState } from '../types.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { isPromise, notify } from '../values/promises.ts';
-import { KeptIssuers } from './kept-issuers.ts';
-import { type AnswerTimes, type FoundIssuer, KnownIssuer, type ReadIssuer } from './known-issuer.ts';
+import { createAnswerReader, type FoundIssuer, type List } from './answer.ts';
+import { KeptIssuers, RejectedIssuers } from './kept-issuers.ts';
+import { KnownIssuer } from './known-issuer.ts';
 import { type Answer, maxQuestions, type QuestionOptions, Questions } from './questions.ts';
-import { RejectedIssuers } from './rejected-issuers.ts';
 
 /*
  * Issuers that a function of the application finds: when it is asked about an `iss`, and what is kept of its answers.
- * What it may return is decided in found-issuer.ts, and which issuers are kept in kept-issuers.ts. Every `iss` is
- * unverified here.
+ * What it may return is decided in answer.ts, and which issuers are kept in kept-issuers.ts. Every `iss` is unverified
+ * here.
  */
 
 /** How long an issuer is not asked about again after a failure, or while too many others are. */
 const retryMs = 2000;
 
-interface IssuerFinderOptions extends AnswerTimes, QuestionOptions, Pick<CheckedOptions, 'waitUntil'> {
-  /** Whether an issuer can have this identifier. */
-  readonly isIssuer: (iss: unknown) => iss is string;
-  readonly read: ReadIssuer;
-}
-
 type TrustOrRejected = Trust | Rejected;
 
 /** The issuers that a function of the application knows. It has the methods of a guard's keys, for those it keeps. */
-export class IssuerFinder {
-  readonly #options: IssuerFinderOptions;
+export class IssuerFinder implements Trusts {
+  readonly algorithms = algorithms;
+  readonly sole = undefined;
+  readonly introspected = undefined;
+  readonly #options: CheckedOptions & QuestionOptions;
+  readonly #read: ReturnType<typeof createAnswerReader>;
   readonly #known = new KeptIssuers<KnownIssuer>((iss, issuer) => {
     issuer.leave();
     const until = issuer.askedAt + this.#options.jwksCooldownSeconds * 1000;
@@ -40,23 +40,23 @@ export class IssuerFinder {
   readonly #warn: (fault: string) => void;
   #isStopped = false;
 
-  constructor(options: IssuerFinderOptions) {
-    this.#options = options;
-    this.#questions = new Questions(options);
+  constructor(options: CheckedOptions, parts: Omit<QuestionOptions, 'jwksTimeoutSeconds'>, list: List) {
+    this.#options = { ...options, ...parts };
+    this.#read = createAnswerReader(options, list);
+    this.#questions = new Questions(this.#options);
     // A client chooses `iss`, so it is not named, and cannot cause more than one line in a while.
-    const once = { everyMs: options.jwksMaxAgeSeconds * 1000, now: () => options.clock.now() };
+    const once = { everyMs: options.jwksMaxAgeSeconds * 1000, now: () => parts.clock.now() };
     const consequence = 'Requests get a 503, unless an earlier result is kept';
     this.#warn = createFaultWarning('look up an issuer', 'the function issuer', consequence, once);
   }
 
   /** Returns what tokens of this issuer are verified with: at once if known, otherwise after a question for all. */
-  find(iss: unknown): TrustOrRejected | Promise<TrustOrRejected> {
-    const { isIssuer, clock } = this.#options;
-    if (!isIssuer(iss)) return rejectFor('issuer_mismatch');
+  of(iss: unknown): TrustOrRejected | Promise<TrustOrRejected> {
+    if (!canBeIssuer(iss)) return rejectFor('issuer_mismatch');
     const issuer = this.#known.name(iss);
-    const now = clock.now();
+    const now = this.#options.clock.now();
     if (!issuer) return this.#rejected.find(iss, now) ?? this.#displaced.find(iss, now) ?? this.#askOnce(iss);
-    return this.#mustWait(iss, issuer, now) ? this.#askOnce(iss) : issuer.trust;
+    return this.#mustWait(issuer, now) ? this.#askOnce(iss) : issuer.trust;
   }
 
   /** Returns the rules of an issuer that is kept. */
@@ -66,9 +66,9 @@ export class IssuerFinder {
 
   start(): void {
     this.#isStopped = false;
-    for (const [iss, issuer] of this.#known) {
+    for (const [, issuer] of this.#known) {
       issuer.found.keys.start();
-      this.#schedule(iss, issuer);
+      this.#schedule(issuer);
     }
   }
 
@@ -82,8 +82,7 @@ export class IssuerFinder {
    * @throws {TypeError} no issuer can have this name
    */
   async reload(only?: string): Promise<void> {
-    if (only !== undefined && !this.#options.isIssuer(only))
-      throw new TypeError('Cannot reload an issuer: expected its iss');
+    if (only !== undefined && !canBeIssuer(only)) throw new TypeError('Cannot reload an issuer: expected its iss');
     const isMeant = (iss: string) => only === undefined || iss === only;
     // What is pending began earlier, and may know an issuer that is removed from now on.
     await Promise.all(this.#questions.issuers.filter(isMeant).map((iss) => this.#waitFor(iss)));
@@ -112,7 +111,7 @@ export class IssuerFinder {
   }
 
   #settle(iss: string, answer: Answer, askedAt: number): TrustOrRejected {
-    const { clock, read, jwksCooldownSeconds, jwksTimeoutSeconds } = this.#options;
+    const { clock, jwksCooldownSeconds, jwksTimeoutSeconds } = this.#options;
     const earlier = this.#known.peek(iss);
     if (answer === 'given up') return earlier?.trust ?? rejectFor('issuer_unavailable');
     if (answer === 'failed') {
@@ -123,7 +122,7 @@ export class IssuerFinder {
     if ((returned ?? undefined) === undefined)
       return this.#rejectFor(iss, 'issuer_mismatch', askedAt + jwksCooldownSeconds * 1000);
     try {
-      return this.#remember(iss, read(iss, returned, earlier?.found), askedAt);
+      return this.#remember(iss, this.#read(iss, returned, earlier?.found), askedAt);
     } catch (error) {
       // Anything but a message of ours may contain secrets.
       const fault = error instanceof TypeError ? error.message : `Reading it threw ${nameOfFault(error)}`;
@@ -138,25 +137,26 @@ export class IssuerFinder {
     let issuer = this.#known.peek(iss);
     if (issuer?.found !== found) {
       this.#known.peek(iss)?.leave();
-      issuer = new KnownIssuer(found, this.#options, (each) => this.#use(iss, each));
+      issuer = new KnownIssuer(found, this.#options, (each) => this.#use(each));
       if (this.#isStopped) found.keys.stop();
       issuer.usedAt = clock.now();
       this.#known.set(iss, issuer);
     }
     issuer.confirm(askedAt);
-    this.#schedule(iss, issuer);
+    this.#schedule(issuer);
     return issuer.trust;
   }
 
   /** A token of an issuer was verified, now or earlier. Returns whether it can still be trusted. */
-  #use(iss: string, issuer: KnownIssuer): boolean {
-    if (this.#known.peek(iss) !== issuer) return false;
-    this.#known.verify(iss);
-    return !this.#mustWait(iss, issuer, this.#options.clock.now());
+  #use(issuer: KnownIssuer): boolean {
+    if (this.#known.peek(issuer.iss) !== issuer) return false;
+    this.#known.verify(issuer.iss);
+    return !this.#mustWait(issuer, this.#options.clock.now());
   }
 
   /** Asks again if it is time to. Returns whether a request must wait, because the last answer is too old. */
-  #mustWait(iss: string, issuer: KnownIssuer, now: number): boolean {
+  #mustWait(issuer: KnownIssuer, now: number): boolean {
+    const { iss } = issuer;
     issuer.usedAt = now;
     if (now < issuer.askAgainAt) return false;
     if (now >= issuer.dueAt || this.#questions.isLost(iss)) return true;
@@ -167,18 +167,16 @@ export class IssuerFinder {
     return false;
   }
 
-  /** Asks again even if no request does, so that an issuer that the application has removed leaves with its keys. */
-  #schedule(iss: string, issuer: KnownIssuer, at = issuer.askAgainAt): void {
+  /**
+   * Asks again even if no request does, so that an issuer that the application has removed leaves with its keys. One
+   * that nobody uses leaves too.
+   */
+  #schedule(issuer: KnownIssuer, at = issuer.askAgainAt): void {
     const { clock } = this.#options;
     issuer.cancel();
     if (this.#isStopped) return;
-    issuer.cancel = clock.schedule(() => this.#refresh(iss, issuer), Math.max(0, at - clock.now()));
-  }
-
-  /** Asks again, or lets an issuer leave that nobody uses. */
-  #refresh(iss: string, issuer: KnownIssuer): void {
-    if (issuer.isUnused(this.#options.clock.now())) this.#forget(iss);
-    else void this.#askOnce(iss);
+    const wake = () => (issuer.isUnused ? this.#forget(issuer.iss) : void this.#askOnce(issuer.iss));
+    issuer.cancel = clock.schedule(wake, Math.max(0, at - clock.now()));
   }
 
   #forget(iss: string): void {
@@ -196,12 +194,12 @@ export class IssuerFinder {
   #keep(iss: string, hasFailed = false): TrustOrRejected {
     const issuer = this.#known.peek(iss);
     const now = this.#options.clock.now();
-    if (!issuer || issuer.hasExpired(now)) {
+    if (!issuer || issuer.hasExpired) {
       this.#forget(iss);
       return hasFailed ? this.#rejectFor(iss, 'issuer_unavailable', now + retryMs) : rejectFor('issuer_unavailable');
     }
     issuer.doubt(now, hasFailed);
-    this.#schedule(iss, issuer, Math.max(issuer.askAgainAt, now + retryMs));
+    this.#schedule(issuer, Math.max(issuer.askAgainAt, now + retryMs));
     return issuer.trust;
   }
 }

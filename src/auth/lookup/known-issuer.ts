@@ -1,37 +1,21 @@
 import { FetchError } from '../keys/fetch/fault.ts';
-import type { IssuerKeys } from '../keys/issuer-keys.ts';
 import { rejectFor } from '../rejections.ts';
 import type { Trust } from '../token/trust.ts';
 import type { CheckedOptions, KeySetState } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { whenSettled } from '../values/promises.ts';
+import type { FoundIssuer } from './answer.ts';
 
 /*
  * An issuer that the application knows: how long its last answer counts, and what is trusted while the application
  * cannot tell. When the application is asked is decided in issuer-finder.ts.
  */
 
-/** An issuer whose options are checked. */
-export interface FoundIssuer {
-  readonly options: CheckedOptions;
-  readonly trust: Trust;
-  readonly keys: Pick<IssuerKeys, 'start' | 'stop' | 'reload' | 'state'>;
-}
-
-/**
- * Checks what the application returned for `iss`. Returns `earlier` if it says the same.
- * @throws {TypeError} it is not valid; the message says why
- */
-export type ReadIssuer = (iss: string, returned: unknown, earlier: FoundIssuer | undefined) => FoundIssuer;
-
-export type AnswerTimes = Pick<TimeAndRandom, 'clock'> &
+type AnswerTimes = Pick<TimeAndRandom, 'clock'> &
   Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds'>;
 
-/** The state of an issuer that the application could not be asked about. */
-const uncertain = () => new FetchError('network', { cause: 'issuer_unavailable' }).fault;
-
 export class KnownIssuer {
-  readonly found: FoundIssuer;
+  readonly iss: string;
   /** Its keys are trusted only while `use` says so. */
   readonly trust: Trust;
   readonly #times: AnswerTimes;
@@ -48,9 +32,13 @@ export class KnownIssuer {
   #hasLeft = false;
 
   /** @param use called with each use of a token that was verified: whether it can still be trusted */
-  constructor(found: FoundIssuer, times: AnswerTimes, use: (issuer: KnownIssuer) => boolean) {
-    const { keys } = found.trust;
-    this.found = found;
+  constructor(
+    readonly found: FoundIssuer,
+    times: AnswerTimes,
+    use: (issuer: KnownIssuer) => boolean,
+  ) {
+    const { keys, rules } = found.trust;
+    this.iss = rules.issuer;
     this.#times = times;
     this.trust = {
       ...found.trust,
@@ -91,23 +79,25 @@ export class KnownIssuer {
   }
 
   /** Its last answer counts no longer, as its keys would not either. */
-  hasExpired(now: number): boolean {
-    return now >= this.#keptUntil;
+  get hasExpired(): boolean {
+    return this.#times.clock.now() >= this.#keptUntil;
   }
 
   #isTrusted(): boolean {
-    return !this.#hasLeft && !this.hasExpired(this.#times.clock.now());
+    return !this.#hasLeft && !this.hasExpired;
   }
 
   /** No request has named it for longer than the time between two fetches of its keys, so that leaving causes none. */
-  isUnused(now: number): boolean {
-    const { jwksMaxAgeSeconds, jwksMaxStaleSeconds, jwksCooldownSeconds } = this.#times;
-    return now - this.usedAt >= Math.max(jwksMaxStaleSeconds, jwksMaxAgeSeconds, jwksCooldownSeconds) * 1000;
+  get isUnused(): boolean {
+    const { clock, jwksMaxAgeSeconds, jwksMaxStaleSeconds, jwksCooldownSeconds } = this.#times;
+    return clock.now() - this.usedAt >= Math.max(jwksMaxStaleSeconds, jwksMaxAgeSeconds, jwksCooldownSeconds) * 1000;
   }
 
   state(): readonly KeySetState[] {
     const states = this.found.keys.state();
-    return this.#isUncertain ? states.map((state) => ({ ...state, lastFailure: uncertain() })) : states;
+    if (!this.#isUncertain) return states;
+    const lastFailure = new FetchError('network', { cause: 'issuer_unavailable' }).fault;
+    return states.map((state) => ({ ...state, lastFailure }));
   }
 
   stop(): void {

@@ -23,8 +23,8 @@ type Introspected = { readonly claims: Claims } | Rejected;
  * never go to the application, nor does text that is no token. Nothing is kept.
  */
 export function createIntrospection({
-  trusts: { introspected, of },
-  introspect = introspected?.rules.introspect,
+  trusts,
+  introspect = trusts.introspected?.rules.introspect,
   withinLimit,
   now,
 }: IntrospectionParts): ((token: string) => Promise<Introspected> | Rejected | undefined) | undefined {
@@ -38,8 +38,9 @@ export function createIntrospection({
       return rejectFor('introspection_unavailable');
     }
     if (response.active !== true || lacksKey(response)) return rejectFor('token_inactive');
+    const { introspected } = trusts;
     const { iss = introspected?.rules.issuer } = response;
-    const trust = introspected ?? (await of(iss));
+    const trust = introspected ?? (await trusts.of(iss));
     if (trust instanceof Rejected) return trust;
     const claims = readClaims({ ...response, iss }, trust.checks, now() / 1000);
     if (claims instanceof Rejected) return claims;
