@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { optionsFromEnvironment } from '../options/environment.ts';
-import { mayReadVariable } from '../values/permission.ts';
+import { mayReadVariable } from '../values/runtime.ts';
 import { explainToken } from './explain-token.ts';
 
 const usage = `Usage: protected-api explain [--scope <scope>]...

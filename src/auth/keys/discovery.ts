@@ -4,7 +4,7 @@ import { isJsonObject } from '../values/json.ts';
 import { isAllowedInMetadata, printableUrl } from '../values/url.ts';
 import { describeFault, FetchError } from './fetch/fault.ts';
 import { fetchJson } from './fetch/fetch-json.ts';
-import { readKeySet } from './jwk-set-document.ts';
+import { readKeySet } from './jwk-set.ts';
 import { withCommonTenant } from './tenants.ts';
 
 /*

@@ -3,8 +3,7 @@ import { createKeySetSource, type KeySetSource } from './discovery.ts';
 import { describeFault, FetchError } from './fetch/fault.ts';
 import { proxyOf } from './fetch/proxy.ts';
 import { privateMemberOf } from './jwk.ts';
-import { readKeys } from './jwk-set.ts';
-import { isNamed, readKeySet } from './jwk-set-document.ts';
+import { isNamed, readKeySet, readKeys } from './jwk-set.ts';
 import { KeySet, type KeySetOptions } from './key-set.ts';
 import { isTemplate } from './tenants.ts';
 

@@ -1,6 +1,6 @@
 import type { CheckedOptions, EnvironmentError } from '../types.ts';
 import { memberOf } from '../values/json.ts';
-import { isOwnEnvironment, mayReadVariable } from '../values/permission.ts';
+import { isOwnEnvironment, mayReadVariable } from '../values/runtime.ts';
 import { isRequired, readOptions } from './check-options.ts';
 import type { listedIssuers } from './issuers.ts';
 import { optionRules } from './rules.ts';

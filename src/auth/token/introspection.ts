@@ -7,7 +7,6 @@ import { isJsonObject, type Members, parseJsonObject, withoutNulls } from '../va
 import { promised } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { readClaims } from './claims.ts';
-import { isPlaceholder } from './placeholder.ts';
 import type { Trusts } from './trust.ts';
 
 interface IntrospectionParts extends Pick<TimeAndRandom, 'now'>, Pick<GuardOptions, 'introspect'> {
@@ -66,6 +65,14 @@ const lacksKey = ({ token_type: type, cnf }: Members) =>
 const isTokenText = (text: string) =>
   /^(?!\/)(?=.*[A-Za-z\d])[A-Za-z\d._~+/-]+=*$/.test(text) &&
   new URL(text, 'https://issuer.invalid/a/').pathname === `/a/${text}`;
+
+/** What programs write for a value that is not there. All of these could be tokens (RFC 6750 §2.1). */
+const words = /^(?:undefined|null|none|nil|nan|true|false)$/i;
+/** What a template has before it is filled in, and what an object or a promise is as text. */
+const templates = /^(?:\$\{?\w+\}?|\{\{.*\}\}|<[^>]*>|\[object \w+\])$/;
+
+/** Whether a text is what a client sends instead of a token if a variable was not set. */
+export const isPlaceholder = (text: string) => words.test(text) || templates.test(text);
 
 /** Whether a text is a JWS, with `alg` in its header (RFC 7515 §4.1.1), or a JWE, with `enc` (RFC 7516 §4.1.2). */
 function isJwt(token: string): boolean {

@@ -1,3 +1,5 @@
+import { runtime } from './runtime.ts';
+
 /** Time that never goes back, and timers. */
 export interface Clock {
   /** Milliseconds since an arbitrary fixed time, those included for which the machine was suspended. */
@@ -64,7 +66,7 @@ export const systemClock: Clock = {
     const timer = setTimeout(callback, delayMs);
     // Deno and Cloudflare Workers return a number.
     if (typeof timer === 'object') timer.unref();
-    else (globalThis as { Deno?: { unrefTimer(id: unknown): void } }).Deno?.unrefTimer(timer);
+    else runtime.Deno?.unrefTimer(timer);
     return () => clearTimeout(timer);
   },
 };

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { FetchError } from '../../../src/auth/keys/fetch/fault.ts';
 import { fetchJson } from '../../../src/auth/keys/fetch/fetch-json.ts';
-import { readKeySet } from '../../../src/auth/keys/jwk-set-document.ts';
+import { readKeySet } from '../../../src/auth/keys/jwk-set.ts';
 import { KeptIssuers, RejectedIssuers } from '../../../src/auth/lookup/kept-issuers.ts';
 import { Questions } from '../../../src/auth/lookup/questions.ts';
 import { McpHandles } from '../../../src/auth/mcp/handles.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { algorithms } from '../../../src/auth/keys/algorithms.ts';
 import { describeFault, type FetchError } from '../../../src/auth/keys/fetch/fault.ts';
-import { importKeys, type Keys, readKeys } from '../../../src/auth/keys/jwk-set.ts';
-import { readKeySet } from '../../../src/auth/keys/jwk-set-document.ts';
+import { importKeys, type Keys, readKeySet, readKeys } from '../../../src/auth/keys/jwk-set.ts';
 import type { Algorithm } from '../../../src/auth/types.ts';
 import { exactRsaKey, type PublishedKey, publish, rsaKey, signingKey } from '../../support/keys.ts';
 import { smallOrder } from '../../support/signatures.ts';

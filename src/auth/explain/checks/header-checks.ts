@@ -1,7 +1,7 @@
 import { algorithmOf, algorithmRules } from '../../keys/algorithms.ts';
 import { maxTokenLength } from '../../rejections.ts';
 import { allowsType } from '../../token/header.ts';
-import { isPlaceholder } from '../../token/placeholder.ts';
+import { isPlaceholder } from '../../token/introspection.ts';
 import { type Check, check, type Explained, expectedBy, plural, show } from './explained.ts';
 
 /*

@@ -1,4 +1,4 @@
-import { mayReadVariable } from '../../values/permission.ts';
+import { mayReadVariable, runtime } from '../../values/runtime.ts';
 import { isLoopbackHost, parseUrl } from '../../values/url.ts';
 
 /*
@@ -33,15 +33,9 @@ export function proxyOf(url: string, environment: Environment = readEnvironment(
 
 const variables = ['https_proxy', 'http_proxy', 'all_proxy', 'no_proxy'].flatMap((name) => [name, name.toUpperCase()]);
 
-interface Runtime {
-  readonly Bun?: object;
-  readonly Deno?: object;
-  readonly process?: { readonly env?: Environment; readonly execArgv?: readonly string[] };
-}
-
 /** Returns the variables of a runtime that uses them. Node.js does so on demand. */
 function readEnvironment(): Environment {
-  const { Bun, Deno, process: { env = {}, execArgv = [] } = {} } = globalThis as Runtime;
+  const { Bun, Deno, process: { env = {}, execArgv = [] } = {} } = runtime;
   if (Deno) return Object.fromEntries(variables.filter(mayReadVariable).map((name) => [name, env[name]]));
   const asked = [...execArgv, env.NODE_OPTIONS ?? ''].some((text) => text.includes('--use-env-proxy'));
   return Bun !== undefined || env.NODE_USE_ENV_PROXY === '1' || asked ? env : {};

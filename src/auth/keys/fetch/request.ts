@@ -1,4 +1,5 @@
 import { ifPossible } from '../../values/faults.ts';
+import { runtime } from '../../values/runtime.ts';
 import { isLoopbackHost } from '../../values/url.ts';
 
 /*
@@ -19,31 +20,17 @@ const userAgent = 'protected-api/1.0.0';
 /** Browsers, their workers included. There, the header is one more that a preflight must allow. */
 const isBrowser = () => /^Mozilla\//.test(globalThis.navigator?.userAgent ?? '');
 
-/**
- * A cache on the way must ask the issuer (RFC 9111 §5.2.1.4), or keys that were withdrawn are trusted for as long as it
- * keeps them. Browsers ask anew by a member of the request, which needs no preflight. Others may not know the member.
- */
-function revalidating(url: string): {
-  readonly cache?: RequestInit['cache'];
-  readonly headers?: Record<string, string>;
-} {
-  const isMemberKnown = isBrowser() && ifPossible(() => new Request(url, { cache: 'no-cache' })) !== undefined;
-  return isMemberKnown ? { cache: 'no-cache' } : { headers: { 'cache-control': 'no-cache' } };
-}
-
-/** A client of Deno, which has connections of its own. */
-interface DenoClient {
-  close(): void;
-}
-
 /** Returns the options of a request, and a function to call once its body is read. */
 export function createRequest(url: string, kind: DocumentKind, signal: AbortSignal) {
-  const client = createDenoClient();
-  const { cache, headers: uncached } = revalidating(url);
+  // Deno shares connections of HTTP/2 among all requests of a client.
+  const client = runtime.Deno?.createHttpClient?.({});
+  // A cache on the way must ask the issuer (RFC 9111 §5.2.1.4), or keys that were withdrawn are trusted for as long as
+  // it keeps them. Browsers do so by a member of the request, which needs no preflight. Others may not know the member.
+  const hasMember = isBrowser() && ifPossible(() => new Request(url, { cache: 'no-cache' })) !== undefined;
   const headers: Record<string, string> = {
     accept: accepted[kind],
     'accept-encoding': 'identity',
-    ...uncached,
+    ...(!hasMember && { 'cache-control': 'no-cache' }),
     // Node.js. A browser ignores it.
     connection: 'close',
     // Cloudflare Workers send none, which firewalls reject.
@@ -54,7 +41,7 @@ export function createRequest(url: string, kind: DocumentKind, signal: AbortSign
     redirect: 'manual',
     signal,
     headers,
-    ...(cache && { cache }),
+    ...(hasMember && { cache: 'no-cache' }),
     // Bun. A kept connection leads to the host that an issuer has left, or is one that a firewall has forgotten.
     keepalive: false,
     ...(client && { client }),
@@ -66,12 +53,4 @@ export function createRequest(url: string, kind: DocumentKind, signal: AbortSign
     ...(isLoopbackHost(new URL(url).hostname) && { proxy: false }),
   };
   return { init, end: () => client?.close() };
-}
-
-/** Deno shares connections of HTTP/2 among all requests of a client. */
-function createDenoClient(): DenoClient | undefined {
-  const { createHttpClient } = (Reflect.get(globalThis, 'Deno') ?? {}) as {
-    createHttpClient?: (options: object) => DenoClient;
-  };
-  return createHttpClient?.({});
 }
