@@ -1,4 +1,4 @@
-import { type Decision, isAccepted as wasAccepted } from '../guard/decision.ts';
+import { isAccepted as wasAccepted } from '../guard/decision.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { settingOf } from '../options/setting.ts';
 import { isProof } from '../proof/check-proof.ts';
@@ -6,14 +6,13 @@ import { Rejected, rejections } from '../rejections.ts';
 import type { CheckedOptions, GuardOptions, RejectionReason, Requirements } from '../types.ts';
 import { isText, type Members } from '../values/json.ts';
 import { describeChecks } from './checks/checks.ts';
-import { adviceFor, type Check, changeFor, doubtKind, type Explained } from './checks/explained.ts';
+import { adviceFor, type Check, doubtKind, type Explained } from './checks/explained.ts';
 import { isBoundBy } from './checks/requirement-checks.ts';
 import { decideOn } from './observed.ts';
-import { decodePasted, membersOf } from './pasted.ts';
-import { findProof, requestWith, thumbprintOf } from './pasted-proof.ts';
+import { decodePasted, findProof, membersOf, requestWith, thumbprintOf } from './pasted.ts';
 import { type Explanation, type Unverified, withRender, withVerdicts } from './render.ts';
-import { whyNoSetting } from './unchecked/issuer-pages.ts';
-import { type Advised, describeOutcome, namePage } from './unchecked/outcome.ts';
+import { namePage, whyNoSetting } from './unchecked/issuer-pages.ts';
+import { type Advised, describeOutcome } from './unchecked/outcome.ts';
 import { explainUnchecked } from './unchecked/unchecked.ts';
 
 /** How a token is explained. */
@@ -53,13 +52,8 @@ export async function explainToken(
   if (given.issuer === undefined && given.audience === undefined) return explainUnchecked(decoded, given, nameOf);
   const checked = checkOptions(given as GuardOptions);
   const scheme = decoded.otherScheme ?? schemeFor(checked, decoded.claims);
-  const decided = await decideOn(
-    checked,
-    decoded,
-    requestWith(decoded.text, scheme, proof, checked),
-    requirements,
-    proof,
-  );
+  const request = requestWith(decoded.text, scheme, proof, checked);
+  const decided = await decideOn(checked, decoded, request, requirements, proof);
   const { result, rejected, unverified, isAccepted, seen, ...about } = decided;
   const explained: Explained = {
     ...{ ...decoded, ...about, requirements, nameOf, nowSeconds: Date.now() / 1000 },
@@ -71,8 +65,10 @@ export async function explainToken(
   const checks = describeChecks(explained);
   const common = { isAccepted, checks: withVerdicts(checks, rejected, unverified), suggestion: undefined };
   if (wasAccepted(result) || !rejected) {
-    const advice = ['Token is accepted', ...doubtsAbout(explained.claims, result)].join('. ') + decoded.aside;
-    return withRender({ ...common, status: 200, error: undefined, advice });
+    const doubt = doubtKind(explained.claims);
+    const grants = !wasAccepted(result) || result.scopes.length > 0;
+    const said = ['Token is accepted', ...(doubt ? [doubt] : []), ...(grants ? [] : ['It grants no scope'])];
+    return withRender({ ...common, status: 200, error: undefined, advice: said.join('. ') + decoded.aside });
   }
   const { reason } = rejected;
   const advice = await adviseRejected(reason, checks, { given: given as GuardOptions, explained, scheme });
@@ -86,20 +82,18 @@ async function adviseRejected(reason: RejectionReason, checks: readonly Check[],
   const { header, claims, isIntrospected } = advised.explained;
   const doubt = doubtKind(claims);
   const hopeless = whyNoSetting(header, claims);
-  const change = isIntrospected || hopeless ? undefined : changeFor(checks, reason);
-  const outcome = change ? await describeOutcome(change, advised) : '';
+  const { text, change } = adviceFor(checks, reason);
+  const outcome = isIntrospected || hopeless ? '' : await describeOutcome(change, advised);
   const isOtherKind = doubt !== '' && reason === 'audience_mismatch';
-  const advice = hopeless ?? (isOtherKind ? doubt : adviceFor(checks, reason) || rejections[reason].description);
   const doubted = doubt === '' || isOtherKind ? '' : `. ${doubt}`;
-  return advice + outcome + doubted + namePage(reason, claims.iss);
+  return (hopeless ?? (isOtherKind ? doubt : text)) + outcome + doubted + namePage(reason, claims.iss);
 }
 
 /** Returns a sentence on the check that would reject the claims. That of the issuer is the advice already. */
 function adviseUnverified(checks: readonly Check[], outcome: Unverified | undefined): string {
   if (!(outcome instanceof Rejected) || outcome.reason === 'issuer_mismatch') return '';
   const name = checks.find(({ advice }) => outcome.reason in advice)?.name;
-  const advice = adviceFor(checks, outcome.reason);
-  return `. Not verified: the ${name} would be rejected${advice && `: ${advice}`}`;
+  return `. Not verified: the ${name} would be rejected: ${adviceFor(checks, outcome.reason).text}`;
 }
 
 /** A proof is a JWT too, but no setting makes it a token. */
@@ -109,13 +103,6 @@ const explainProofAlone = () =>
     ...{ isAccepted: false, status: 401, error: 'invalid_token', suggestion: undefined },
     advice: 'this is a proof: paste the token, or both header lines, Authorization and DPoP',
   });
-
-/** Returns what may be wrong with a token that is accepted. */
-function doubtsAbout(claims: Members, result: Decision): readonly string[] {
-  const doubt = doubtKind(claims);
-  const grants = !wasAccepted(result) || result.scopes.length > 0;
-  return [...(doubt ? [doubt] : []), ...(grants ? [] : ['It grants no scope'])];
-}
 
 /** Returns what a body names as its error. With `formatRejection`, a body can be anything. */
 function errorIn(body: string): string | undefined {

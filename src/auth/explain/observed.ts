@@ -1,32 +1,19 @@
 import { createGuardCore, type GuardCore } from '../guard/core.ts';
-import { guardOf } from '../guard/guard.ts';
-import type { RoutePolicy } from '../guard/requirements.ts';
-import { preparedGuard } from '../guard/route-check.ts';
 import { whySkipped } from '../keys/jwk-set.ts';
 import { isKeyFor } from '../keys/tenants.ts';
 import { describeValue } from '../options/describe-value.ts';
 import { Rejected } from '../rejections.ts';
 import { readClaims } from '../token/claims.ts';
 import { responseOf } from '../token/introspection.ts';
-import type { Trust } from '../token/trust.ts';
-import type {
-  Algorithm,
-  CheckedOptions,
-  Claims,
-  FindIssuer,
-  GuardOptions,
-  GuardRequest,
-  Requirements,
-} from '../types.ts';
+import type { CheckedOptions, Claims, FindIssuer, GuardOptions, GuardRequest, Requirements } from '../types.ts';
 import { printable } from '../values/ascii.ts';
 import { isJsonObject, type Members, namesIn } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
 import { type Explained, joined, show } from './checks/explained.ts';
-import type { PastedProof } from './pasted-proof.ts';
+import type { PastedProof } from './pasted.ts';
 
 /** What is learned from a guard that explains. */
 interface Seen {
-  /** Why it rejected each request. */
   readonly rejections: Rejected[];
   /** The keys that each issuer publishes. */
   readonly published: Map<string, readonly Members[]>;
@@ -39,10 +26,14 @@ interface Seen {
 }
 
 /**
- * Returns options for a guard that explains, and what is then learned from it. The only functions of the application
- * that it calls are `issuer` and `introspect`, because explaining a token must not count as a request.
+ * Returns a guard that explains, with the policy of a route, and what is learned from its decisions. It calls only the
+ * functions `issuer` and `introspect` of the application, because explaining a token must not count as a request.
  */
-export function observe(checked: CheckedOptions) {
+export function observe(
+  checked: CheckedOptions,
+  requirements: Requirements,
+  parts: Parameters<typeof createGuardCore>[1],
+) {
   const { issuer, introspect, clientCertificate } = checked;
   const seen: Seen = { rejections: [], published: new Map(), skipped: new Map() };
   const options: GuardOptions = {
@@ -67,11 +58,12 @@ export function observe(checked: CheckedOptions) {
     replayStore: { markUsed: () => true },
     clientCertificate: clientCertificate && (() => undefined),
   };
-  const listeners = {
-    onKeys: (issuer: string, keys: readonly unknown[]) => void seen.published.set(issuer, keys.filter(isJsonObject)),
-    onRejection: (rejected: Rejected) => void seen.rejections.push(rejected),
-  };
-  return { options, listeners, seen };
+  const core = createGuardCore(options, {
+    ...parts,
+    onKeys: (from, keys) => void seen.published.set(from, keys.filter(isJsonObject)),
+    onRejection: (rejected) => void seen.rejections.push(rejected),
+  });
+  return { core, policy: core.readRequirements(requirements), seen };
 }
 
 function observeIntrospection(introspect: CheckedOptions['introspect'], seen: Seen): CheckedOptions['introspect'] {
@@ -106,23 +98,23 @@ export async function decideOn(
   requirements: Requirements,
   proof: PastedProof | undefined,
 ) {
-  const { options, listeners, seen } = observe(checked);
   let now = Date.now;
-  const core = createGuardCore(options, { ...listeners, now: () => now() });
-  const check = preparedGuard(guardOf(core)).prepare(requirements);
-  const result = await check(request);
+  const { core, policy, seen } = observe(checked, requirements, { now: () => now() });
+  const result = await core.decide(request, policy);
   const [rejected] = seen.rejections;
   const { iat } = proof?.claims ?? {};
   if (rejected?.reason === 'proof_time' && typeof iat === 'number') {
     now = () => iat * 1000;
     // Another object, because checks of the same one share what they have found.
-    await check({ ...request });
+    await core.decide({ ...request }, policy);
   }
   core.stop();
   const { claims, issuer, trust } = await findTrust(core, seen, decoded.claims);
   const lacksScope = core.checkAnyScope?.(claims as Claims);
   const isOfRoute = /^(?:scope|authentication)_insufficient$/.test(rejected?.reason ?? '') && !lacksScope;
+  // Claims are read although their signature cannot be verified, so that a wrong audience shows during an outage too.
   const isUnknown = rejected?.reason === 'keys_unavailable' && trust !== undefined;
+  const read = isUnknown ? readClaims(claims, trust.checks, Date.now() / 1000) : undefined;
   const states = core.state().issuers;
   return {
     result,
@@ -130,9 +122,7 @@ export async function decideOn(
     rejected,
     /** Whether routes that require only a token accept it. */
     isAccepted: rejected === undefined || isOfRoute,
-    unverified: isUnknown
-      ? (readUnverified(claims, trust, core.readRequirements(requirements)) ?? lacksScope ?? ('accepted' as const))
-      : undefined,
+    unverified: read instanceof Rejected ? read : read && (policy.check(read) ?? lacksScope ?? ('accepted' as const)),
     claims,
     issuer,
     options: { ...checked, ...trust?.rules, issuer: states.map((each) => each.issuer) },
@@ -140,19 +130,6 @@ export async function decideOn(
     keyIds: seen.published.get(issuer ?? '')?.map(({ kid }) => show(kid)),
     keyFault: keyFaultOf(seen, issuer, decoded.header.kid, claims, (trust?.rules ?? checked).algorithms),
   };
-}
-
-/**
- * Returns what the claims of a token lead to although its signature cannot be verified, so that a wrong audience shows
- * during an outage too. Nothing of it is to be trusted.
- */
-function readUnverified(
-  given: Members,
-  { checks }: Trust,
-  { check }: Pick<RoutePolicy, 'check'>,
-): Rejected | undefined {
-  const claims = readClaims(given, checks, Date.now() / 1000);
-  return claims instanceof Rejected ? claims : check(claims);
 }
 
 /** Returns the claims of a token, and what its guard verifies tokens with that have this `iss`. */
@@ -170,7 +147,7 @@ function keyFaultOf(
   issuer = '',
   kid: unknown,
   claims: Members,
-  algorithms: readonly Algorithm[],
+  algorithms: CheckedOptions['algorithms'],
 ): string | undefined {
   const named = published.get(issuer)?.filter((key) => key.kid === kid) ?? [];
   const [first] = named;

@@ -1,12 +1,13 @@
-import type { Rejected } from '../../rejections.ts';
+import { type Rejected, rejections } from '../../rejections.ts';
 import type { CheckedOptions, FetchFault, GuardOptions, RejectionReason, Requirements } from '../../types.ts';
 import { isJsonObject, type Members } from '../../values/json.ts';
-import type { PastedProof } from '../pasted-proof.ts';
+import type { PastedProof } from '../pasted.ts';
 
-/** Advice to change options, as the token has them. It is judged before it is printed. */
-export interface Proposal {
+/** What to do about a token that is rejected. */
+export interface Advice {
   readonly text: string;
-  readonly change: Partial<GuardOptions>;
+  /** The options that it changes, if any. What follows from them is found before they are printed. */
+  readonly change?: Partial<GuardOptions>;
 }
 
 /** A check of the guard. Values of the token are not escaped. */
@@ -17,7 +18,7 @@ export interface Check {
   /** What the options want. */
   readonly wants: string;
   /** The reasons for which it rejects, each with advice, which is empty if the reason's description is enough. */
-  readonly advice: Partial<Readonly<Record<RejectionReason, string | Proposal>>>;
+  readonly advice: Partial<Readonly<Record<RejectionReason, string | Advice>>>;
   readonly passed: string;
 }
 
@@ -29,18 +30,11 @@ export const check = (
   passed = 'accepted',
 ): Check => ({ name, has, wants, advice, passed });
 
-/** Returns what to change for a reason. Empty if its description is enough. */
-export const adviceFor = (checks: readonly Check[], reason: RejectionReason): string =>
-  adviceOf(checks, reason)
-    .map((advice) => (typeof advice === 'string' ? advice : advice.text))
-    .join('');
-
-/** Returns the options that the advice for a reason would change; undefined if it changes none. */
-export const changeFor = (checks: readonly Check[], reason: RejectionReason): Proposal['change'] | undefined =>
-  adviceOf(checks, reason).find((advice) => typeof advice !== 'string')?.change;
-
-const adviceOf = (checks: readonly Check[], reason: RejectionReason) =>
-  checks.flatMap(({ advice }) => advice[reason] || []);
+/** Returns what to do for a reason: what a check advises, otherwise its description. */
+export function adviceFor(checks: readonly Check[], reason: RejectionReason): Advice {
+  const [advice = rejections[reason].description] = checks.flatMap((each) => each.advice[reason] || []);
+  return typeof advice === 'string' ? { text: advice } : advice;
+}
 
 /** What the checks are described from. */
 export interface Explained {

@@ -1,7 +1,7 @@
 import { describeFault } from '../../keys/fetch/fault.ts';
 import { canBeIssuer, isDiscoverable } from '../../options/issuers.ts';
 import type { FetchFault } from '../../types.ts';
-import { type Check, check, type Explained, joined, type Proposal, show } from './explained.ts';
+import { type Advice, type Check, check, type Explained, joined, show } from './explained.ts';
 import { describeChange } from './header-checks.ts';
 
 /*
@@ -86,7 +86,7 @@ function describeOutage({ options, lastFailure, nameOf }: Explained, issuer: str
 }
 
 /** Returns how tokens of this issuer are accepted. */
-export function trustIssuer(explained: Explained): string | Proposal {
+export function trustIssuer(explained: Explained): string | Advice {
   const { claims, isIntrospected, issuer, lookup, options, nameOf } = explained;
   const { iss } = claims;
   if (lookup !== undefined && typeof iss === 'string')

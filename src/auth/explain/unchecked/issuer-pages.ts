@@ -1,3 +1,4 @@
+import type { RejectionReason } from '../../types.ts';
 import { isText, type Members } from '../../values/json.ts';
 import { otherApiOf, show } from '../checks/explained.ts';
 
@@ -42,6 +43,18 @@ const pages: readonly (readonly [page: string, identifier: RegExp])[] = [
 export function pageOf(iss: unknown): string | undefined {
   const page = pages.find(([, identifier]) => isText(iss) && identifier.test(iss))?.[0];
   return page && `${site}/issuers/${page}`;
+}
+
+/** The reasons that depend on settings which the page of an issuer has. */
+const hasSettings: ReadonlySet<RejectionReason> = new Set([
+  ...(['issuer_mismatch', 'audience_mismatch', 'required_claim_mismatch', 'algorithm_unsupported'] as const),
+  ...(['keys_unavailable', 'key_unknown', 'scope_insufficient', 'type_unsupported'] as const),
+]);
+
+/** Returns a sentence with the page of the token's issuer, if it is known and can help. */
+export function namePage(reason: RejectionReason, iss: unknown): string {
+  const page = hasSettings.has(reason) ? pageOf(iss) : undefined;
+  return page === undefined ? '' : `. Its settings: ${page}`;
 }
 
 /** Returns why no settings accept tokens like this one, because only their issuer can verify them. */

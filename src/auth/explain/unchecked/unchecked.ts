@@ -8,7 +8,7 @@ import { adviceFor, doubtKind, type Explained } from '../checks/explained.ts';
 import { describeChange } from '../checks/header-checks.ts';
 import type { decodePasted } from '../pasted.ts';
 import { type Explanation, withRender } from '../render.ts';
-import { judge } from './judge.ts';
+import { judge } from './outcome.ts';
 import { suggestOptions } from './suggestion.ts';
 
 const unchecked = { verdict: 'not reached', words: 'not checked' } as const;
@@ -42,9 +42,9 @@ export async function explainUnchecked(
     const advice = `Nothing was checked: ${nameOf('issuer')} and ${nameOf('audience')} are required${aside}${end}`;
     return withRender({ ...explained, status: undefined, error: undefined, advice });
   }
-  const { status, error, description } = rejections[reason];
+  const { status, error } = rejections[reason];
   const doubt = doubtKind(claims);
-  const advice = (adviceFor(checks, reason) || description) + (doubt && `. ${doubt}`) + aside;
+  const advice = adviceFor(checks, reason).text + (doubt && `. ${doubt}`) + aside;
   const end = suggestion ? '. For an access token of the same issuer:' : '';
   return withRender({ ...explained, status, error, advice: advice + end });
 }
