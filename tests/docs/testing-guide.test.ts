@@ -50,5 +50,5 @@ describe('the guide to the probe', async () => {
       .replace('npx --no -- protected-api-probe', `${process.execPath} ${join(root, 'src/probe/command.ts')}`);
     const { status, stdout } = await runToEnd(['bash', '-c', script]);
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/\n[23]\d\d passed, 0 failed/) });
-  }, 60_000);
+  });
 });

@@ -101,7 +101,7 @@ export function serverRows(name: string, start?: Start, second = 400) {
       const skip = second === 200 ? ['', '-bad', '-basic'].map((end) => `credentials-two-headers${end}`) : [];
       const { report } = await probed(fixture(), { targets, only: onlyFor(name), skip, ...(isComplete && { fetch }) });
       expect(report.passed.length).toBeGreaterThan(50);
-    }, 120_000);
+    });
 
     for (const [what, method, token, status, challenge] of rows)
       test(`responds with ${status} to ${method} with ${what}`, async () => {

@@ -184,7 +184,7 @@ describe('with the declarations of the package', () => {
         expect(packagesOf.filter((it) => !['.', ...known].includes(it))).toEqual([]);
       }
     }
-  }, 60_000);
+  });
 
   // What docs/start/install.md says of pairs, beside the ES modules above.
   test.each([

@@ -70,7 +70,7 @@ describe('requireMcp() without a framework', () => {
     });
 
   test('reads what is left of a body that is too long, so that the connection is good for another request', {
-    timeout: 30_000,
+    timeout: 180_000,
   }, async () => {
     await using server = await started({ maxBodyBytes: 1000 }, (response) => response.end());
     // More than a socket and a stream keep.

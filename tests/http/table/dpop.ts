@@ -104,7 +104,7 @@ export function dpopRows(fixture: () => Fixture, mode: 'on' | 'required', only?:
       url.startsWith(PUBLIC_URL) ? service.fetch(url.slice(PUBLIC_URL.length), { method, headers }) : new Response();
     const { report } = await probed(fixture(), { targets, fetch: send, only });
     expect(report.skipped.filter(({ id }) => id.startsWith('dpop'))).toEqual([]);
-  }, 120_000);
+  });
 
   holds(fixture, [...always, ...modes[mode]]);
 

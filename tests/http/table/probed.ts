@@ -93,5 +93,5 @@ export function probeRows(fixture: () => Fixture, only?: readonly string[]): voi
       }
     }
     expect(met.size).toBe(5);
-  }, 120_000);
+  });
 }
