@@ -153,6 +153,18 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
   ['a plain token', {}, { issuer: ISSUER, audience: AUDIENCE }, ''],
   ['an ID for an audience', user, { audience: uuid, scopeClaim: ['roles'], requireScope: true }, ''],
   ['a job of a CI system', { aud: uuid, sub: 's', scope: undefined }, { requiredClaims: { sub: 's' } }, 'ID token'],
+  [
+    'a workload, which chooses the audience',
+    { sub: 'spiffe://example.org/a', scope: undefined },
+    { audience: AUDIENCE, requiredClaims: { sub: 'spiffe://example.org/a' } },
+    'Only tokens with this sub',
+  ],
+  [
+    'a service account',
+    { sub: 'system:serviceaccount:default:a', scope: undefined },
+    { requiredClaims: { sub: 'system:serviceaccount:default:a' } },
+    'Only tokens with this sub',
+  ],
   ['an ID token of a client', { aud: 'a', azp: 'a', scope: '', nonce: 'n' }, { requireScope: true }, 'ID token'],
   ['everybody at AWS', { aud: 'sts.amazonaws.com' }, {}, 'The audience is that of AWS'],
   ['everybody at Azure', { aud: 'api://AzureADTokenExchange' }, {}, 'The audience is that of Azure'],

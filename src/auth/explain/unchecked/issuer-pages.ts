@@ -6,7 +6,7 @@ import { otherApiOf, show } from '../checks/explained.ts';
 
 const site = 'https://protected-api.github.io/protected-api';
 
-/** Where the site has each issuer that its identifier tells. The identifiers of the others have any form. */
+/** Where the site has each issuer that its identifier tells, or that of its callers. The others have any form. */
 const pages: readonly (readonly [page: string, identifier: RegExp])[] = [
   ['auth0', /\.auth0\.com\/$/],
   ['entra', /^https:\/\/(?:login\.microsoftonline\.\w+|sts\.windows\.net)\//],
@@ -27,19 +27,20 @@ const pages: readonly (readonly [page: string, identifier: RegExp])[] = [
   ['others#google-service-accounts', /^https:\/\/accounts\.google\.com$/],
   ['others#identity-proxies', /^https:\/\/cloud\.google\.com\/iap$|\.cloudflareaccess\.com$/],
   ['login-services#kinde', /\.kinde\.com$/],
-  ['others#kubernetes-service-accounts', /^https:\/\/kubernetes\.default\.svc/],
+  ['others#kubernetes-service-accounts', /^https:\/\/kubernetes\.default\.svc|^system:serviceaccount:/],
   ['login-services#logto', /\.logto\.app\/oidc$/],
   ['others#oracle-identity-domains', /^https:\/\/identity\.oraclecloud\.com\/?$/],
   ['others#ory-hydra-and-ory-network', /\.oryapis\.com$/],
   ['others#pingone', /^https:\/\/auth\.pingone\./],
   ['others#sap-xsuaa-and-ias', /\.hana\.ondemand\.com\/oauth\/token$|\.accounts\.ondemand\.com$/],
+  ['others#spire', /^spiffe:\/\//],
   ['login-services#stytch', /\.customers\.stytch\.(?:dev|com)$/],
   ['login-services#supabase', /\.supabase\.co\/auth\/v1$/],
   ['login-services#workos', /\.authkit\.app$|^https:\/\/api\.workos\.com(?:\/|$)/],
   ['others#zitadel', /\.zitadel\.cloud$/],
 ];
 
-/** Returns the URL of the documentation of an issuer, if there is a page. */
+/** Returns the URL of the documentation of the issuer with this identifier, if there is a page. */
 export function pageOf(iss: unknown): string | undefined {
   const page = pages.find(([, identifier]) => isText(iss) && identifier.test(iss))?.[0];
   return page && `${site}/issuers/${page}`;

@@ -43,6 +43,9 @@ const scopeClaims = ['scope', 'scp', 'permissions', 'roles', '/app_metadata/perm
 /** What clients request for themselves. It permits nothing at an API. */
 const signInScopes = /^(?:|openid|profile|email|address|phone|offline_access)$/;
 
+/** Workloads of SPIFFE and Kubernetes, which get tokens for any audience. */
+const machine = /^(?:spiffe:\/\/|system:serviceaccount:)/;
+
 /** Whether a value can stand in a list of settings and in quotes. */
 const isWritable = (value: unknown): value is string => isPlainWord(value) && !/[,']/.test(value);
 
@@ -61,10 +64,10 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
   const isForClient = audiences.some(isClient);
   const { hasScopes, ...scopes } = suggestScopes(claims, audienceClaim !== undefined);
   const doubt = doubtKind(claims);
-  // Tokens of CI systems and bots have no scopes: only this one is accepted.
-  const isOnly = isForClient && !hasScopes && doubt === '' && isWritable(claims.sub);
+  // Tokens of CI systems and bots have no scopes, and machines choose the audience: only this one is accepted.
+  const isOnly = isWritable(claims.sub) && (machine.test(claims.sub) || (isForClient && !hasScopes && doubt === ''));
   // An ID token has the client as its aud, which would count.
-  const requiredClaims = { ...(audienceClaim && { aud: null }), ...(isOnly && { sub: claims.sub as string }) };
+  const requiredClaims = { ...(audienceClaim && { aud: null }), ...(isOnly && { sub: String(claims.sub) }) };
   const found = {
     issuer,
     audience: audiences.length > 1 ? audiences : audiences[0],
@@ -93,7 +96,7 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
   return {
     options,
     settings: Object.fromEntries(Object.entries(options).map(([name, value]) => [settingOf(name), inSetting(value)])),
-    page: pageOf(iss),
+    page: pageOf(iss) ?? pageOf(claims.sub),
     warnings: warnings.filter((warning) => warning !== false),
   };
 }
