@@ -136,11 +136,14 @@ export function allOf(policies: readonly RoutePolicy[], isOptional: boolean): Ro
   const challenges = policies.map(({ challenge }) => challenge);
   const scopes = new Set(challenges.flatMap(({ scope }) => scope?.split(' ') ?? []));
   const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
-  const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
   const combine = (some: Alternatives, others: Alternatives) =>
     some.flatMap((one) => others.map((other) => [...new Set([...one, ...other])]));
   return createPolicy(
-    Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge }),
+    {
+      scope: [...scopes].join(' ') || undefined,
+      acrValues: challenges.findLast(({ acrValues }) => acrValues !== undefined)?.acrValues,
+      maxAge: ages.length > 0 ? Math.min(...ages) : undefined,
+    },
     policies.map(({ alternatives }) => alternatives).reduce(combine, [[]]),
     policies.flatMap(({ checks }) => checks),
     isOptional,

@@ -1,10 +1,9 @@
 import { Elysia, NotFoundError } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
 import { toResponse } from '../guard/decision.ts';
-import { readResourceMembers, resourceMetadataPath } from '../guard/metadata.ts';
+import { readResourceMembers } from '../guard/metadata.ts';
 import { boolean } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
-import { publicNames } from '../proof/public-names.ts';
 import type { Claims, MisspeltRequirements, PluginSettings, ResourceMembers, RouteRequirements } from '../types.ts';
 import { override, refuseOtherCopies } from './composition.ts';
 import { claimsHook, publicHook, type RequirementMacros, requirementMacros } from './hooks.ts';
@@ -124,7 +123,7 @@ export function resourceMetadata(given: GuardOr<AnyOptions>, members: ResourceMe
     if (plain === undefined) throw new NotFoundError();
     return toResponse(plain);
   };
-  const paths = new Set(publicNames(core.options).map((each) => resourceMetadataPath(each.resource)));
+  const paths = new Set(core.names.all.map(({ metadataPath }) => metadataPath));
   // Without a route for HEAD, Elysia replaces the length of the document by that of the empty body.
   for (const path of paths)
     for (const method of ['GET', 'HEAD', 'OPTIONS'])
@@ -133,7 +132,7 @@ export function resourceMetadata(given: GuardOr<AnyOptions>, members: ResourceMe
 }
 
 /** Returns the identifier at the first name. */
-const resourceOf = ({ options }: GuardCore) => publicNames(options)[0]?.resource;
+const resourceOf = ({ names }: GuardCore) => names.all[0]?.resource;
 
 /** Returns the scopes that these routes require of tokens for this resource. */
 function scopesFor(resource: string, routes: readonly ListedRoute[]): string[] {

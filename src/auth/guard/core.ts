@@ -2,6 +2,7 @@ import { createIssuerKeys, type KeysEnvironment } from '../keys/issuer-keys.ts';
 import { IssuerFinder } from '../lookup/issuer-finder.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { optionsByIssuer } from '../options/issuers.ts';
+import { createPublicNames } from '../proof/public-names.ts';
 import type { Rejected } from '../rejections.ts';
 import { createTrusts } from '../token/trust.ts';
 import { createVerifier, type Verifier, type VerifierOptions } from '../token/verifier.ts';
@@ -44,17 +45,27 @@ export function createGuardCore(
   }: Partial<TimeAndRandom & KeysEnvironment & Seams> = {},
 ) {
   const options = checkOptions(given);
+  const names = createPublicNames(options);
   const withinLimit = createTimeLimit(clock, options.jwksTimeoutSeconds * 1000);
   const { keys, trusts, rulesOf } = createIssuers(options, withinLimit, { clock, random, onKeys });
   const verifier = verifierFor({ ...options, trusts, withinLimit, now, random });
   const { readRequirements, readScope, scopesOf, checkAnyScope } = createPolicyReader({ ...options, rulesOf, now });
   const prepared = prepareRejections(options.formatRejection);
-  const reject = createReject(options, prepared, onRejection);
-  const { decide, schemeOf } = createDecide(options, { verifier, reject, withinLimit, checkAnyScope, scopesOf, now });
+  const reject = createReject(options, names, prepared, onRejection);
+  const { decide, schemeOf } = createDecide(options, {
+    names,
+    verifier,
+    reject,
+    withinLimit,
+    checkAnyScope,
+    scopesOf,
+    now,
+  });
   const state = () => ({ ...verifier.state(), issuers: keys.state() });
 
   return {
     options,
+    names,
     trusts,
     readRequirements,
     readScope,
@@ -67,7 +78,7 @@ export function createGuardCore(
       reject(request, rejection, schemeOf(request), shown),
     /** What is sent for each reason. */
     prepared,
-    metadata: createMetadata(options, prepared.method_not_allowed),
+    metadata: createMetadata(options, names, prepared.method_not_allowed),
     start: () => keys.start(),
     stop: () => keys.stop(),
     reload: (issuer?: string) => keys.reload(issuer).then(state),

@@ -1,6 +1,6 @@
 import { createBindingCheck } from '../proof/binding.ts';
 import { isSamePresentation, type Presentation } from '../proof/presentation.ts';
-import { createNameFinder, publicNames } from '../proof/public-names.ts';
+import type { PublicNames } from '../proof/public-names.ts';
 import { Rejected, rejectFor } from '../rejections.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
 import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
@@ -20,6 +20,7 @@ import type { RoutePolicy } from './requirements.ts';
  */
 
 interface DecideParts extends Pick<TimeAndRandom, 'now'> {
+  readonly names: PublicNames;
   readonly verifier: Verifier;
   readonly reject: ReturnType<typeof createReject>;
   readonly withinLimit: WithinLimit;
@@ -36,7 +37,7 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
   const { verifier, reject, checkAnyScope, scopesOf, now } = parts;
   const { onAccepted } = options;
   const readCredentials = createCredentialsReader(options);
-  const share = createSharing(options);
+  const share = createSharing(options, parts.names);
   const checkBinding = createBindingCheck({ ...options, withinLimit: parts.withinLimit, now });
   const applySchema = createClaimsReader(options.claims);
   const checkRevocation = createRevocationCheck(options, parts.withinLimit);
@@ -139,14 +140,12 @@ interface Shared extends Presentation {
  * Returns a function that finds what earlier checks of a request by this guard left. proof.ts keeps the result of a
  * proof by what is shared here, and presentation.ts the use of a proof by request, because several guards can check it.
  */
-function createSharing(options: CheckedOptions): (request: GuardRequest, token: string) => Shared {
-  const { dpop } = options;
-  const findName = createNameFinder(publicNames(options));
+function createSharing({ dpop }: CheckedOptions, names: PublicNames): (request: GuardRequest, token: string) => Shared {
   const sharedBy = new WeakMap<GuardRequest, Shared>();
   return (request, token) => {
     const { method, url, headers } = request;
     const proof = dpop === 'off' ? null : headers.get('dpop');
-    const name = findName(request);
+    const name = names.find(request);
     const shared = { method, url, name, token, proof, verified: undefined, isAnnounced: false };
     const known = sharedBy.get(request);
     if (known !== undefined && isSamePresentation(known, shared)) return known;

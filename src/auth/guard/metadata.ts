@@ -4,11 +4,12 @@ import { isDiscoverable, optionsByIssuer } from '../options/issuers.ts';
 import { code, text } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
 import { settingOf } from '../options/setting.ts';
-import { createNameFinder, publicNames } from '../proof/public-names.ts';
+import type { PublicNames } from '../proof/public-names.ts';
 import type { CheckedOptions, GuardRequest, MetadataMembers, ResourceMembers } from '../types.ts';
 import type { Members } from '../values/json.ts';
 import { pathOf } from '../values/url.ts';
 import type { PlainResponse } from './decision.ts';
+import type { PreparedRejection } from './rejection.ts';
 
 /** Pages of every origin may read the document: it is public, and a request for it has no effect. */
 const crossOrigin = { 'access-control-allow-origin': '*' };
@@ -34,37 +35,27 @@ export interface Details {
  * Returns a function that serves the metadata of the protected resource (RFC 9728), and returns undefined for any other
  * request. It reads the details only for the document. Without `publicUrl`, it serves nothing.
  */
-export function createMetadata(
-  options: CheckedOptions,
-  notAllowed: Readonly<Record<'text' | 'contentType', string>> & { readonly status: number },
-) {
+export function createMetadata(options: CheckedOptions, names: PublicNames, notAllowed: PreparedRejection) {
   const { dpop, clientCertificate } = options;
-  const names = publicNames(options);
-  if (names.length === 0) return () => undefined;
-  const findName = createNameFinder(names);
   const document = {
     authorization_servers: options.authorizationServers ?? authorizationServers(options),
     bearer_methods_supported: ['header'],
     ...(clientCertificate && { tls_client_certificate_bound_access_tokens: true }),
     ...(dpop !== 'off' && {
-      dpop_signing_alg_values_supported: proofAlgorithmNames(options),
+      dpop_signing_alg_values_supported: options.dpopAlgorithms.flatMap(namesOf),
       dpop_bound_access_tokens_required: dpop === 'required',
     }),
   };
-  const places = names.map(({ resource }) => {
-    const { search } = new URL(resource);
-    return { resource, search, path: resourceMetadataPath(resource) };
-  });
   // RFC 9728 §7.10. A minute bounds how long a client goes on with what an operator has changed. A cache can leave the
   // Host out of its key.
-  const caching = names.length > 1 ? 'no-store' : 'max-age=60';
+  const caching = names.all.length > 1 ? 'no-store' : 'max-age=60';
 
   return (request: GuardRequest, readDetails: () => Details): PlainResponse | undefined => {
     const { method, url } = request;
-    const { resource, search, path } = places[findName(request)] ?? {};
-    if (resource === undefined) return undefined;
+    const name = names.all[names.find(request)];
+    if (name === undefined || pathOf(url) !== name.metadataPath) return undefined;
     // Resources can have one path, and differ in the query (RFC 9728 §3.1).
-    if (pathOf(url) !== path || (search !== '' && new URL(url).search !== search)) return undefined;
+    if (name.search !== '' && new URL(url).search !== name.search) return undefined;
     if (method === 'OPTIONS') return { status: 204, headers: preflight, body: null };
     if (method !== 'GET' && method !== 'HEAD') {
       const { status, text, contentType } = notAllowed;
@@ -73,7 +64,7 @@ export function createMetadata(
     const headers = { ...crossOrigin, 'content-type': 'application/json' };
     const { scopes, members } = readDetails();
     const body = {
-      resource,
+      resource: name.resource,
       ...document,
       // RFC 9728 §3.2: a parameter without values is left out.
       ...(scopes.length > 0 && { scopes_supported: scopes }),
@@ -128,23 +119,3 @@ const memberRules = {
   resourcePolicyUri: aText,
   resourceTosUri: aText,
 };
-
-/** Returns the algorithms of proofs, each by all of its names, as metadata and challenges list them. */
-export const proofAlgorithmNames = ({ dpopAlgorithms }: CheckedOptions) => dpopAlgorithms.flatMap(namesOf);
-
-/** Returns the path of a resource's metadata: the well-known part stands before its path (RFC 9728 §3.1). */
-export function resourceMetadataPath(resource: string): string {
-  const { pathname } = new URL(resource);
-  return `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
-}
-
-/** Returns the URL of a resource's metadata, at one of the names of the API; undefined without `publicUrl`. */
-export function resourceMetadataUrl(
-  options: Pick<CheckedOptions, 'publicUrl' | 'resource'>,
-  name = 0,
-): string | undefined {
-  const { resource } = publicNames(options)[name] ?? {};
-  if (resource === undefined) return undefined;
-  const { origin, search } = new URL(resource);
-  return origin + resourceMetadataPath(resource) + search;
-}

@@ -1,6 +1,7 @@
+import { namesOf } from '../keys/algorithms.ts';
 import { code, integer, text } from '../options/kinds.ts';
 import { readMembers } from '../options/members.ts';
-import { createNameFinder, publicNames } from '../proof/public-names.ts';
+import type { PublicNames } from '../proof/public-names.ts';
 import { type Rejected, rejections } from '../rejections.ts';
 import type {
   CheckedOptions,
@@ -13,19 +14,16 @@ import type {
 import { isJsonObject } from '../values/json.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
 import { isDropped, type Rejection } from './decision.ts';
-import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';
 import type { ChallengeParameters, RoutePolicy } from './requirements.ts';
 
 /** What is sent for a reason, but for its challenge or `Retry-After`. */
-export interface PreparedRejection<Reason extends RejectionDescription['reason'] = RejectionReason>
-  extends Pick<Rejection, 'status' | 'isJson'> {
-  readonly reason: Reason;
+export interface PreparedRejection extends Pick<Rejection, 'status' | 'isJson'> {
   readonly contentType: string;
   /** JSON, if the body was given as an object. */
   readonly text: string;
 }
 
-type PreparedRejections = { readonly [Reason in RejectionDescription['reason']]: PreparedRejection<Reason> };
+type PreparedRejections = Readonly<Record<RejectionDescription['reason'], PreparedRejection>>;
 
 /** The part of a route's policy that its rejections show. */
 export type Shown = Pick<RoutePolicy, 'challenge' | 'isOptional'>;
@@ -36,21 +34,22 @@ export type Shown = Pick<RoutePolicy, 'challenge' | 'isOptional'>;
  */
 export function createReject(
   options: CheckedOptions,
+  names: PublicNames,
   prepared: PreparedRejections,
   onRejection?: (rejected: Rejected) => void,
 ) {
   const own = Object.entries(options.errorHeaders ?? {}).filter(([name]) => !isDropped(name));
   const always = Object.fromEntries(new Headers(own));
   const known = new WeakMap<Shown, Map<string, Rejection>>();
-  const findName = createNameFinder(publicNames(options));
 
   function create(rejected: Rejected, scheme: Scheme, { challenge, isOptional }: Shown, name: number): Rejection {
-    const { reason, status, text, isJson, contentType } = prepared[rejected.reason];
+    const { reason } = rejected;
+    const { status, text, isJson, contentType } = prepared[reason];
     const headers = {
       ...always,
       'content-type': contentType,
       'cache-control': 'no-store',
-      ...rejectionHeaders(rejected, scheme, challenge, options, name),
+      ...rejectionHeaders(rejected, scheme, challenge, options, names.all[name]),
       ...(isOptional && { vary: [always.vary ?? [], 'Authorization'].flat().join(', ') }),
     };
     return Object.freeze({ reason, status, headers: Object.freeze(headers), body: text, isJson });
@@ -70,7 +69,7 @@ export function createReject(
   return (request: GuardRequest, rejected: Rejected, scheme: Scheme, shown: Shown): Rejection => {
     onRejection?.(rejected);
     ignoreRejection(options.onRejected?.(request, rejected.reason, { expected: rejected.expected?.url }));
-    return find(rejected, scheme, shown, findName(request));
+    return find(rejected, scheme, shown, names.find(request));
   };
 }
 
@@ -93,9 +92,9 @@ const notAllowed = { status: 405, error: 'invalid_request', description: 'Method
 function prepareRejection(
   { reason, status, error, description }: RejectionDescription,
   format: CheckedOptions['formatRejection'],
-): PreparedRejection<RejectionDescription['reason']> {
+): PreparedRejection {
   const text = JSON.stringify({ error, error_description: description });
-  const usual = { reason, status, contentType: 'application/json', text, isJson: true };
+  const usual = { status, contentType: 'application/json', text, isJson: true };
   if (format === undefined) return usual;
   try {
     return { ...usual, ...readFormat(format({ reason, status, error, description })) };
@@ -143,7 +142,7 @@ export function rejectionHeaders(
   scheme: Scheme,
   challenge: ChallengeParameters,
   options: CheckedOptions,
-  publicName = 0,
+  name: PublicNames['all'][number] | undefined,
 ): Readonly<Record<string, string>> {
   const { dpop } = options;
   const { status, description, error } = rejections[reason];
@@ -152,20 +151,20 @@ export function rejectionHeaders(
   if (reason === 'access_denied') return {};
   // RFC 6750 §3.1: no error for a request without credentials.
   const isBare = error === 'missing_token';
-  const write = (name: Scheme) => {
+  const write = (written: Scheme) => {
     const parameters = {
       error: isBare ? undefined : error,
       error_description: isBare ? undefined : description,
       scope: challenge.scope,
       acr_values: challenge.acrValues,
       max_age: challenge.maxAge,
-      algs: name === 'DPoP' ? proofAlgorithmNames(options).join(' ') : undefined,
-      resource_metadata: resourceMetadataUrl(options, publicName),
+      algs: written === 'DPoP' ? options.dpopAlgorithms.flatMap(namesOf).join(' ') : undefined,
+      resource_metadata: name?.metadataUrl,
     };
     const quoted = Object.entries(parameters).flatMap(([key, value]) =>
       value === undefined ? [] : [`${key}="${value}"`],
     );
-    return quoted.length > 0 ? `${name} ${quoted.join(', ')}` : name;
+    return quoted.length > 0 ? `${written} ${quoted.join(', ')}` : written;
   };
   const schemes = isBare ? acceptedSchemes(dpop) : [wantingProofs.includes(reason) ? 'DPoP' : scheme];
   return { 'www-authenticate': schemes.map(write).join(', '), ...(nonce !== undefined && { 'dpop-nonce': nonce }) };

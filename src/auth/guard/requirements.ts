@@ -61,7 +61,7 @@ export function isConstant(value: unknown): boolean {
  */
 export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<CheckedOptions, 'requireScope'>) {
   const grantedBy = createGrantReader(options);
-  const policyOf = createScopeReader(options, grantedBy);
+  const scopeOf = createScopeReader(options, grantedBy);
   const scopesOf = (claims: Claims): readonly string[] =>
     Object.freeze([...new Set(grantedBy(claims))].filter((name) => name !== ''));
 
@@ -83,27 +83,21 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
         throw requirementError(`${name} is undefined. If it is not required, leave it out`, route);
     if (optional !== undefined && typeof optional !== 'boolean')
       throw requirementError(`optional must be true or false, got ${describeValue(optional)}`, route);
-    const scope = wanted === undefined ? undefined : policyOf(wanted, route);
+    const required = wanted === undefined ? undefined : scopeOf(wanted, route);
     const acrValues = readAcr(acr, route);
-    const maxAgeSeconds = maxAge === undefined ? undefined : readMaxAge(maxAge, route);
+    const maxAgeSeconds = readMaxAge(maxAge, route);
+    const isStepUp = acrValues !== undefined || maxAgeSeconds !== undefined;
     return createPolicy(
-      {
-        ...(scope && { scope: scope.named }),
-        ...(acrValues && { acrValues: acrValues.join(' ') }),
-        ...(maxAgeSeconds !== undefined && { maxAge: maxAgeSeconds }),
-      },
-      scope?.alternatives ?? [[]],
-      [
-        scope?.check ?? [],
-        acrValues || maxAgeSeconds !== undefined ? createStepUpCheck(acrValues, maxAgeSeconds, options) : [],
-      ].flat(),
+      { scope: required?.named, acrValues: acrValues?.join(' '), maxAge: maxAgeSeconds },
+      required?.alternatives ?? [[]],
+      [isStepUp ? createStepUpCheck(acrValues, maxAgeSeconds, options) : [], required?.check ?? []].flat(),
       optional === true,
     );
   };
 
   /** Reads the scope that a function returned, which may be an empty list. */
   const readScope = (returned: unknown, route?: string): RoutePolicy => {
-    const { named, alternatives, check } = policyOf(returned, route, true);
+    const { named, alternatives, check } = scopeOf(returned, route, true);
     return createPolicy({ scope: named }, alternatives, named === undefined ? [] : [check], false);
   };
 
@@ -128,7 +122,8 @@ function readAcr(acr: unknown, route?: string): readonly string[] | undefined {
   );
 }
 
-function readMaxAge(maxAge: unknown, route?: string): number {
+function readMaxAge(maxAge: unknown, route?: string): number | undefined {
+  if (maxAge === undefined) return undefined;
   if (Number.isSafeInteger(maxAge) && Number(maxAge) >= 1) return Number(maxAge);
   // In OpenID Connect, `max_age=0` requests a new login.
   const advice =

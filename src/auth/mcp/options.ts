@@ -3,7 +3,6 @@ import { coreOf } from '../guard/guard.ts';
 import { quote } from '../options/describe-value.ts';
 import { boolean, callback, code, integer, list, withDefault } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
-import { createNameFinder, publicNames } from '../proof/public-names.ts';
 import type { FixedScope, Guard, GuardRequest } from '../types.ts';
 import { hasMember, isJsonObject, isText, namesIn } from '../values/json.ts';
 import { ignoreRejection } from '../values/promises.ts';
@@ -71,8 +70,7 @@ const mistake = (problem: string) => new TypeError(`${action}: ${problem}`);
  */
 export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
   const core = coreOf(Object(guard));
-  const urls = core ? publicNames(core.options) : [];
-  const names = urls.map(({ publicUrl, resource }) => {
+  const names = (core?.names.all ?? []).map(({ publicUrl, resource }) => {
     const { hostname } = new URL(publicUrl);
     return { hostname, isLocal: isLoopbackHost(hostname), resource, readPlace: createPlaceReader(resource) };
   });
@@ -89,8 +87,7 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
     if (publicTools.includes(name)) throw mistake(`the tool ${quote(name)} must not be in both tools and publicTools`);
   }
   const known = [...names.map(({ hostname }) => hostname), ...hosts];
-  const findName = createNameFinder(urls);
-  const nameOf = (request: GuardRequest) => names[findName(request)] ?? first;
+  const nameOf = (request: GuardRequest) => names[core.names.find(request)] ?? first;
   return {
     ...options,
     ...readScopes(core, options),

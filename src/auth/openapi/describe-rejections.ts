@@ -45,7 +45,7 @@ const isEnabled: Readonly<Record<Feature, (options: CheckedOptions) => boolean>>
  * @param required the names of the requirements of the route, whose functions the challenge does not have
  */
 export function rejectionsOf(
-  { options, prepared }: GuardCore,
+  { options, names, prepared }: GuardCore,
   challenge: ChallengeParameters,
   required: readonly string[],
 ): readonly Rejection[] {
@@ -65,7 +65,7 @@ export function rejectionsOf(
     const scheme = options.dpop === 'required' || reason.startsWith('proof_') ? 'DPoP' : 'Bearer';
     // A cooldown may have begun some seconds ago.
     const rejection = new Rejected(reason, reason === 'keys_unavailable' ? options.jwksCooldownSeconds : 1);
-    const headers = rejectionHeaders(rejection, scheme, challenge, options);
+    const headers = rejectionHeaders(rejection, scheme, challenge, options, names.all[0]);
     return { reason, status, error, description, headers, contentType, body: isJson ? JSON.parse(text) : text };
   });
 }

@@ -5,7 +5,7 @@ import { isJsonObject, memberOf, namesIn } from '../values/json.ts';
 import { isSecureUrl, parseUrl } from '../values/url.ts';
 import { describeValue } from './describe-value.ts';
 import { rejectForeignGuard } from './foreign-guard.ts';
-import { hasNoTenant, identifierOf, isDiscoverable, listedIssuers, optionsByIssuer } from './issuers.ts';
+import { hasNoTenant, isDiscoverable, listedIssuers, optionsByIssuer } from './issuers.ts';
 import { optionRules } from './rules.ts';
 import { describeUnknown } from './spelling.ts';
 import { describeProblem, inCode, type Sentence, say, type Wording } from './wording.ts';
@@ -92,11 +92,12 @@ const originOf = (url = '') => parseUrl(url)?.origin ?? 'none';
 
 /** Returns the options that are not allowed in combination with others. */
 function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
-  const { issuer, jwksUri, jwksAllowHttp, keys, dpop, publicUrl, resource, authorizationServers = [] } = options;
+  const { issuer, jwksUri, jwksAllowHttp, dpop, publicUrl, resource, authorizationServers = [] } = options;
   const { jwksCooldownSeconds, jwksMaxAgeSeconds, jwksMaxStaleSeconds } = options;
   const conflicts: OptionProblem[] = [];
   const must = (name: OptionProblem['name'], expected: string) => conflicts.push({ name, expected });
-  const mustBeValid = (name: OptionProblem['name']) => conflicts.push({ name, ...optionRules[name] });
+  const mustBeValid = (name: OptionProblem['name'], wording: Partial<Wording> = {}) =>
+    conflicts.push({ name, ...optionRules[name], ...wording });
   const listed = listedIssuers(options);
   const hasSeveral = typeof issuer === 'function' || issuer.length > 1;
   const own = [...optionsByIssuer(options)];
@@ -105,43 +106,39 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
     if (each.jwksUri !== undefined && !isSecureUrl(each.jwksUri, each.jwksAllowHttp))
       mustBeValid(each.jwksUri === jwksUri ? 'jwksUri' : 'issuer');
   const [unnamed] = own.find(([each, found]) => !isDiscoverable(each, found) && !(found.jwksUri ?? found.keys)) ?? [];
-  if (own.some(([each]) => isDocument(each)))
-    conflicts.push({ name: 'issuer', ...optionRules.issuer, ...withoutDocument });
-  if (unnamed !== undefined)
-    conflicts.push({ name: 'issuer', ...optionRules.issuer, ...describeUndiscoverable(unnamed) });
-  if (listed.map(identifierOf).some(hasNoTenant)) conflicts.push({ name: 'issuer', ...oneTenant });
+  if (own.some(([each]) => isDocument(each))) mustBeValid('issuer', withoutDocument);
+  if (unnamed !== undefined) mustBeValid('issuer', describeUndiscoverable(unnamed));
+  if (own.some(([each]) => hasNoTenant(each))) mustBeValid('issuer', oneTenant);
   if (own.some(([each, { requiredClaims }]) => isTemplate(each) && !(requiredClaims.tid ?? []).every(isTenant)))
     must('requiredClaims', 'the IDs of tenants (UUIDs) under tid for an issuer with {tenantid}');
   if (!authorizationServers.every((url) => isSecureUrl(url, jwksAllowHttp))) mustBeValid('authorizationServers');
-  if (jwksUri !== undefined && hasSeveral) must('jwksUri', 'unset when there are several issuers');
-  if (keys !== undefined && hasSeveral) must('keys', 'unset when there are several issuers');
+  for (const name of ['jwksUri', 'keys'] as const)
+    if (options[name] !== undefined && hasSeveral) must(name, 'unset when there are several issuers');
   if (all.some((each) => each.keys !== undefined && each.jwksUri !== undefined))
     must('keys', 'unset when jwksUri is set');
   // A token is not shown to an issuer that did not issue it.
   const asked = listed.filter((each) => typeof each === 'object' && each.introspect);
   if (asked.length > 1 || (asked.length > 0 && options.introspect))
     must('introspect', 'a function of the guard or of one issuer, because an opaque token does not name its issuer');
-  if (dpop !== 'off' && publicUrl === undefined)
-    conflicts.push({ name: 'publicUrl', ...optionRules.publicUrl, required: urlOfProofs });
+  if (dpop !== 'off' && publicUrl === undefined) mustBeValid('publicUrl', { required: urlOfProofs });
   const urls = [publicUrl ?? []].flat();
   if (new Set(urls.map((url) => new URL(url).host)).size < urls.length) must('publicUrl', 'URLs of different hosts');
   if (resource !== undefined && urls.length > 1 && !resource.startsWith('/'))
     must('resource', 'a path such as /mcp beside several publicUrls');
   if (resource !== undefined && urls.length < 2 && originOf(resource) !== originOf(urls[0]))
     must('resource', 'a URL with the origin of publicUrl');
-  if (jwksCooldownSeconds > jwksMaxAgeSeconds + jwksMaxStaleSeconds)
-    conflicts.push({ name: 'jwksCooldownSeconds', ...shortEnough });
+  if (jwksCooldownSeconds > jwksMaxAgeSeconds + jwksMaxStaleSeconds) mustBeValid('jwksCooldownSeconds', shortEnough);
   return conflicts;
 }
 
 const urlOfProofs = 'with DPoP, the URL at which clients reach the API, such as https://api.example.com';
 
-const shortEnough: Wording = {
+const shortEnough: Partial<Wording> = {
   expected: ({ nameOf }) =>
     `at most ${nameOf('jwksMaxAgeSeconds')} + ${nameOf('jwksMaxStaleSeconds')}, because keys must be fetched again before they expire`,
 };
 
-const oneTenant: Wording = {
+const oneTenant: Partial<Wording> = {
   expected: 'the issuer of one tenant',
   advice: ({ areInCode, set }) =>
     `To accept several tenants, write {tenantid} instead of common, organizations, consumers or *, and list the tenants with ${set('requiredClaims', areInCode ? '{ tid: [...] }' : 'tid=TENANT_ID')}`,

@@ -7,33 +7,34 @@ import { canonicalUrl } from './normalize-url.ts';
  * believed of a Host header.
  */
 
-/** A URL at which clients reach the API, and the identifier of the resource there. */
-interface PublicName {
-  readonly publicUrl: string;
-  readonly resource: string;
-}
+/** The names of an API. */
+export type PublicNames = ReturnType<typeof createPublicNames>;
 
 /** Returns the names in the order in which they are listed, or none without `publicUrl`. */
-export function publicNames({
-  publicUrl,
-  resource,
-}: Pick<CheckedOptions, 'publicUrl' | 'resource'>): readonly PublicName[] {
-  return [publicUrl ?? []].flat().map((url) => {
+export function createPublicNames({ publicUrl, resource }: Pick<CheckedOptions, 'publicUrl' | 'resource'>) {
+  const all = [publicUrl ?? []].flat().map((url) => {
     // Beside several names, it is the path at each.
     const own = resource?.startsWith('/') ? canonicalUrl(url.replace(/\/$/, '') + resource) : resource;
-    return { publicUrl: url, resource: own ?? url };
+    return { publicUrl: url, ...describeResource(own ?? url) };
   });
+  const urls = all.map((name) => new URL(name.publicUrl));
+  return {
+    all,
+    /** Returns the place in the list of the name which a request is for, or 0 for any other host. */
+    find({ url, headers }: Omit<GuardRequest, 'method'>): number {
+      if (urls.length < 2) return 0;
+      const authority = headers.get('host') ?? parseUrl(url)?.host ?? '';
+      if (!/^[\w.:[\]-]+$/.test(authority)) return 0;
+      // The default port of the scheme is left out on both sides.
+      const at = urls.findIndex(({ protocol, host }) => parseUrl(`${protocol}//${authority}`)?.host === host);
+      return Math.max(at, 0);
+    },
+  };
 }
 
-/** Returns a function that finds the name which a request is for: its place in the list, or 0 for any other host. */
-export function createNameFinder(names: readonly PublicName[]): (request: Omit<GuardRequest, 'method'>) => number {
-  if (names.length < 2) return () => 0;
-  const known = names.map(({ publicUrl }) => new URL(publicUrl));
-  return ({ url, headers }) => {
-    const authority = headers.get('host') ?? parseUrl(url)?.host ?? '';
-    if (!/^[\w.:[\]-]+$/.test(authority)) return 0;
-    // The default port of the scheme is left out on both sides.
-    const at = known.findIndex(({ protocol, host }) => parseUrl(`${protocol}//${authority}`)?.host === host);
-    return Math.max(at, 0);
-  };
+/** Returns where the metadata of a resource are: the well-known part stands before its path (RFC 9728 §3.1). */
+function describeResource(resource: string) {
+  const { origin, pathname, search } = new URL(resource);
+  const metadataPath = `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
+  return { resource, search, metadataPath, metadataUrl: origin + metadataPath + search };
 }
