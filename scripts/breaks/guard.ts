@@ -113,7 +113,7 @@ export const guardBreaks: Breaks = {
   'auth/proof/proof': [
     ['a proof for another method', proof, 'if (htm !== method)', "if (htm === '')"],
     ['a proof for another token', proof, 'if (ath !== hash)', "if (ath === '')"],
-    ['a proof for ever', 'src/auth/proof/proof.ts', 'ageMs <= windowMs && ageMs', 'ageMs'],
+    ['a proof for ever', proof, 'ageMs <= windowMs && ageMs', 'ageMs'],
     [
       'a proof of another key',
       'src/auth/proof/proof.ts',

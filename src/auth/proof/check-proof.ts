@@ -103,9 +103,12 @@ async function rejectSignature(text: string, algorithm: ProofAlgorithm, jwk: Pub
 function areTimesGood(claims: Members, { nowMs, maxAgeSeconds }: ExpectedProof): boolean {
   const { iat, exp = 0, nbf = 0 } = claims;
   if (![iat, exp, nbf].every(Number.isFinite)) return false;
-  const isRecent = Math.abs(nowMs - Number(iat) * 1000) <= maxAgeSeconds * 1000;
-  return isRecent && isCurrent(claims, maxAgeSeconds, nowMs / 1000);
+  return isInWindow(nowMs - Number(iat) * 1000, maxAgeSeconds * 1000) && isCurrent(claims, maxAgeSeconds, nowMs / 1000);
 }
+
+/** Whether a time is at most so long ago, and at most so far ahead. */
+export const isInWindow = (ageMs: number, windowMs: number, maxAheadMs = windowMs) =>
+  ageMs <= windowMs && ageMs >= -maxAheadMs;
 
 /** `exp` and `nbf` are optional, and count where a proof has them (RFC 7519 §4.1.4 and §4.1.5). */
 export const isCurrent = (claims: Members, toleranceSeconds: number, nowSeconds: number) =>

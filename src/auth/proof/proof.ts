@@ -4,7 +4,7 @@ import { sha256 } from '../values/base64url.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { pathOf } from '../values/url.ts';
-import { checkProof, type GoodProof, isCurrent } from './check-proof.ts';
+import { checkProof, type GoodProof, isCurrent, isInWindow } from './check-proof.ts';
 import { createNonces } from './nonces.ts';
 import { type Presentation, shareAccepted, useOnce } from './presentation.ts';
 import { clockDifferenceMs, createStoreWatch, sharedMemoryStore } from './replay-store.ts';
@@ -61,7 +61,7 @@ export function createProofVerifier(options: ProofVerifierOptions) {
     const use = async () => {
       // Again, because the clock may have been set or the process paused. Nothing is awaited until the proof is marked.
       const ageMs = now() - issuedAtMs;
-      if (!isInWindow(ageMs)) return rejectTime(proof, issuedAtMs);
+      if (!isInWindow(ageMs, windowMs, maxAheadMs)) return rejectTime(proof, issuedAtMs);
       const lifetimeMs = Math.ceil(windowMs + clockDifferenceMs - ageMs);
       return useOnce(request, presented, replayStore, () => mark(key, lifetimeMs, Math.floor(issuedAtMs)));
     };
@@ -82,14 +82,12 @@ export function createProofVerifier(options: ProofVerifierOptions) {
     }
   }
 
-  const isInWindow = (ageMs: number) => ageMs <= windowMs && ageMs >= -maxAheadMs;
-
   /** The clock of the client is where `iat` was when its proof was made. */
   async function rejectTime({ claims }: GoodProof, issuedAtMs: number): Promise<Rejected | undefined> {
     const ageMs = now() - issuedAtMs;
-    const ofClient = claims.iat + ageMs / 1000;
-    if (isInWindow(ageMs)) return isCurrent(claims, windowSeconds, ofClient) ? undefined : rejectFor('proof_time');
-    if (!nonces) return rejectFor('proof_time');
+    const isOfNow = isInWindow(ageMs, windowMs, maxAheadMs);
+    if (isOfNow && isCurrent(claims, windowSeconds, claims.iat + ageMs / 1000)) return undefined;
+    if (isOfNow || !nonces) return rejectFor('proof_time');
     const reason = claims.nonce === undefined ? 'proof_nonce_missing' : 'proof_nonce_stale';
     return new Rejected(reason, 1, await nonces.issue());
   }
