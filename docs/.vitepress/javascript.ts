@@ -4,18 +4,15 @@ const withoutTypes = (code: string): string =>
     .replaceAll(/^ *type \w+,\n/gm, '')
     .replaceAll(/\btype \w+, |, type \w+(?= \})/g, '')
     .replaceAll(/\): Promise<Response>(?= \{)/g, ')')
-    .replaceAll(/(?<=\b\w+): (?:Request|Guard \| undefined)(?=[;,)])/g, '');
+    .replaceAll(/(?<=\b\w+|\}): (?:Request|Authentication|Guard \| undefined)(?=[;,)])/g, '');
 
 const inJavaScript = (text: string) => text.replaceAll(/\b(app|route|server)\.ts\b/g, '$1.js');
 
-/**
- * Shows the file of a start page in TypeScript and in JavaScript, and how to start the latter. Node.js runs no decorators, so the page
- * of NestJS has no such tab.
- */
+/** Shows the file of a start page in TypeScript and in JavaScript, and how to start the latter. */
 export function withJavaScript(page: string): string {
   const step = /(?<=^## 2\. Save this as `(\S+)\.ts`\n\n)```ts(?: nightly)?\n(.*?^```)$/ms;
   const [, path = '', code = ''] = step.exec(page) ?? [];
-  if (code === '' || /^ *@\w/m.test(code)) return page;
+  if (code === '') return page;
   const name = path.split('/').at(-1);
   const block = `\`\`\`ts [${name}.ts]\n${code}\n\n\`\`\`js [${name}.js]\n${withoutTypes(inJavaScript(code))}`;
   return page
