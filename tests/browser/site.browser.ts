@@ -179,7 +179,7 @@ test.each(['deploy', 'operations', 'kubernetes'])(
   'the page for operators %s has about eight screens at most',
   async (name) => {
     await using site = serveSite();
-    const height = 1080;
+    const height = 800;
     const { page } = await openWide({ viewport: { width: 1280, height }, javaScriptEnabled: false });
     await page.goto(new URL(base + name, site.url).href, { waitUntil: 'load' });
     const screens = (await page.evaluate<number>('document.documentElement.scrollHeight')) / height;
