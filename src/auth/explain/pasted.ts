@@ -156,22 +156,14 @@ export function requestWith(
 export const thumbprintOf = ({ header }: PastedProof): Promise<string | undefined> =>
   calculateJwkThumbprint(Object(header.jwk)).catch(() => undefined);
 
-/** Returns which of the names of the API a proof is for, or the first. */
-function nameFor({ url }: PastedProof, publicUrl: CheckedOptions['publicUrl']): string | undefined {
-  const urls = [publicUrl ?? []].flat();
-  return urls.find((each) => parseUrl(each)?.host === parseUrl(url)?.host) ?? urls[0];
-}
-
-/** Returns the URL as a server with several names gets it. With one name, its host counts for nothing. */
-function urlAtServer(proof: PastedProof, publicUrl: CheckedOptions['publicUrl']): string {
-  const name = nameFor(proof, publicUrl);
-  const origin = Array.isArray(publicUrl) ? parseUrl(name ?? '')?.origin : undefined;
-  return `${origin ?? 'http://localhost'}${pathAtServer(proof, name)}`;
-}
-
-/** Returns the path as a server behind `publicUrl` gets it: without that of `publicUrl`. */
-function pathAtServer({ url }: PastedProof, publicUrl = ''): string {
+/** Returns the URL as a server behind `publicUrl` gets it: without the path of that. */
+function urlAtServer({ url }: PastedProof, publicUrl: CheckedOptions['publicUrl']): string {
+  const names = [publicUrl ?? []].flat();
+  const name = names.find((each) => parseUrl(each)?.host === parseUrl(url)?.host) ?? names[0] ?? '';
+  // With one name, its host counts for nothing.
+  const origin = Array.isArray(publicUrl) ? parseUrl(name)?.origin : undefined;
   const path = url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/, '') || '/';
-  const base = publicUrl.replace(/^https?:\/\/[^/]*/i, '');
-  return base !== '' && path.startsWith(`${base}/`) ? path.slice(base.length) : path;
+  const base = name.replace(/^https?:\/\/[^/]*/i, '');
+  const rest = base !== '' && path.startsWith(`${base}/`) ? path.slice(base.length) : path;
+  return `${origin ?? 'http://localhost'}${rest}`;
 }

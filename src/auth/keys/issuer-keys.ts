@@ -22,15 +22,13 @@ export type IssuerKeys = ReturnType<typeof createIssuerKeys>;
  * @throws {TypeError} given keys are not a JWK Set, or none of them can be used
  */
 export function createIssuerKeys(issuers: ReadonlyMap<string, CheckedOptions>, environment: KeysEnvironment) {
-  const keySetOf = (issuer: string, options: CheckedOptions) => {
+  const byIssuer = new Map<string, KeySet>();
+  for (const [issuer, options] of issuers) {
     const { keys, algorithms, onKeySetEvent: onEvent = createWarn(issuer, options) } = options;
     const source = keys ? givenKeys(keys, algorithms) : createKeySetSource(issuer, options);
     const times = keys && { jwksMaxAgeSeconds: never, jwksCooldownSeconds: never };
-    return new KeySet({ ...options, ...times, ...environment, issuer, source, onEvent });
-  };
-  const byIssuer: ReadonlyMap<string, KeySet> = new Map(
-    [...issuers].map(([issuer, options]) => [issuer, keySetOf(issuer, options)]),
-  );
+    byIssuer.set(issuer, new KeySet({ ...options, ...times, ...environment, issuer, source, onEvent }));
+  }
   const all = [...byIssuer.values()];
   const proxyFor = (issuer: string) => {
     const { keys, fetch, jwksUri = issuer } = issuers.get(issuer) ?? {};

@@ -1,6 +1,6 @@
 import type { CryptoKey } from 'jose';
 import type { Algorithm } from '../types.ts';
-import { printable } from '../values/ascii.ts';
+import { listed, printable } from '../values/ascii.ts';
 import { groupBy } from '../values/group-by.ts';
 import { isJsonObject, type Members, withoutNulls } from '../values/json.ts';
 import { FetchError, type WrongDocument } from './fetch/fault.ts';
@@ -79,7 +79,8 @@ export function readKeys(members: readonly unknown[], accepted: readonly Algorit
     else skipped.push(`${isNamed(jwk) ? printable(jwk.kid, 64) : `key ${index + 1}`}: ${read}`);
   }
   if (keys.some(({ publicJwk }) => typeof publicJwk === 'object')) return { keys, skipped };
-  throw noUsableKey(url, [...skipped, ...keys.map(({ kid, publicJwk }) => `${printable(kid, 64)}: ${publicJwk}`)]);
+  const reasons = [...skipped, ...keys.map(({ kid, publicJwk }) => `${printable(kid, 64)}: ${publicJwk}`)];
+  throw new FetchError('no_usable_key', { url, found: listed(reasons) });
 }
 
 /** A key that is not used as its issuer may intend. */
@@ -116,16 +117,8 @@ export async function importKeys(read: ReturnType<typeof readKeys>, held: Keys, 
     }
   }
   if (keys.size > 0) return { keys, reported };
-  throw noUsableKey(url, [...read.skipped, ...reported.map(({ kid, reason }) => `${printable(kid, 64)}: ${reason}`)]);
-}
-
-/** An issuer with more keys than that is told about the first. */
-const maxReasons = 10;
-
-function noUsableKey(url: string | undefined, reasons: readonly string[]): FetchError {
-  const more = reasons.length - maxReasons;
-  const found = [...reasons.slice(0, maxReasons), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
-  return new FetchError('no_usable_key', { url, found });
+  const reasons = [...read.skipped, ...reported.map(({ kid, reason }) => `${printable(kid, 64)}: ${reason}`)];
+  throw new FetchError('no_usable_key', { url, found: listed(reasons) });
 }
 
 /** Makes keys in `before` that are not in `after` no longer current. Returns the IDs of what was added and removed. */

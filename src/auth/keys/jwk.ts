@@ -13,32 +13,24 @@ export type PublicJwk = Readonly<
   Record<'kty', string> & Partial<Record<'crv' | 'x' | 'y' | 'n' | 'e' | 'alg' | 'pub', string>>
 >;
 
-/** Additional requirements for a key that a client chose. */
-export interface KeyLimits {
-  /** Defaults to 16,384: OpenSSL and BoringSSL verify no signature with a longer modulus. */
-  readonly maxModulusBits?: number;
-  /** Unlimited by default; an exponent is always below its modulus. */
-  readonly maxExponentBytes?: number;
-  /** Rejects other encodings of the same numbers, which would give one key several thumbprints. */
-  readonly isCanonical?: boolean;
-}
-
 /**
  * Returns the public members of a JWK, or why it cannot verify signatures of this algorithm, such as `1024 bits`.
  * Private members are ignored. Does NOT check whether a point is on its curve: {@link importPublicJwk} does.
+ * @param isOfClient whether a client chose the key. It must then be canonically encoded, because other encodings of the
+ * same numbers would give one key several thumbprints, and an RSA key must be smaller
  */
-export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): PublicJwk | string {
+export function readPublicJwk(jwk: Members, algorithm: Algorithm, isOfClient = false): PublicJwk | string {
   const meant = algorithmsFor(jwk, [algorithm]);
   if (typeof meant === 'string') return meant;
   const { kty, crv, partBytes } = algorithmRules[algorithm];
   const { n, e, x, y, pub } = jwk as PublicJwk;
-  const read = (name: string) => decodeMember(jwk[name], limits);
+  const read = (name: string) => decodeMember(jwk[name], isOfClient);
   const wrongLength = (name: string) => {
     const { length } = read(name);
     if (length === partBytes) return undefined;
     return length === 0 ? `${name} is malformed` : `${name} has ${length} bytes, and must have ${partBytes}`;
   };
-  if (kty === 'RSA') return describeRsaWeakness(read('n'), read('e'), limits) ?? ({ kty, n, e } as PublicJwk);
+  if (kty === 'RSA') return describeRsaWeakness(read('n'), read('e'), isOfClient) ?? ({ kty, n, e } as PublicJwk);
   if (kty === 'AKP') return wrongLength('pub') ?? ({ kty, alg: algorithm, pub } as PublicJwk);
   if (jwk.crv !== crv) return 'crv does not fit alg';
   if (kty === 'EC') return wrongLength('x') ?? wrongLength('y') ?? ({ kty, crv, x, y } as PublicJwk);
@@ -91,7 +83,7 @@ export async function importPublicJwk(
 }
 
 /** Returns no bytes for anything that is not base64url. */
-export function decodeMember(value: unknown, { isCanonical = false }: KeyLimits = {}): Uint8Array {
+export function decodeMember(value: unknown, isCanonical = false): Uint8Array {
   const isReadable = typeof value === 'string' && (!isCanonical || isCanonicalBase64Url(value));
   return (isReadable && ifPossible(() => base64url.decode(value))) || new Uint8Array();
 }
@@ -100,13 +92,15 @@ export function decodeMember(value: unknown, { isCanonical = false }: KeyLimits 
  * Requires at least 2048 bits (RFC 7518 §3.3), an odd modulus, and an odd exponent from 3 to below the modulus. Bits
  * are counted here, because a CryptoKey rounds up to whole bytes. Other values allow forgeries, or no signature.
  */
-function describeRsaWeakness(n: Uint8Array, e: Uint8Array, limits: KeyLimits): string | undefined {
-  const { maxModulusBits = 16_384, maxExponentBytes = Number.POSITIVE_INFINITY, isCanonical = false } = limits;
+function describeRsaWeakness(n: Uint8Array, e: Uint8Array, isOfClient: boolean): string | undefined {
+  // OpenSSL and BoringSSL verify no signature with a longer modulus. One of four times the size takes sixteen times as
+  // long to verify. Exponents are 3 or 65537 in practice: a large one makes verification hundreds of times slower.
+  const [maxBits, maxExponentBytes] = isOfClient ? [4096, 4] : [16_384, Number.POSITIVE_INFINITY];
   if (n.length === 0) return 'n is malformed';
-  if (isCanonical && (n[0] === 0 || e[0] === 0)) return 'n or e begins with zeros';
+  if (isOfClient && (n[0] === 0 || e[0] === 0)) return 'n or e begins with zeros';
   const [modulus, exponent] = [toBigInt(n), toBigInt(e)];
   const bits = modulus.toString(2).length;
-  if (bits < 2048 || bits > maxModulusBits) return `${bits} bits`;
+  if (bits < 2048 || bits > maxBits) return `${bits} bits`;
   if (modulus % 2n === 0n) return 'n is even';
   const isSound = exponent % 2n === 1n && exponent >= 3n && exponent < modulus && e.length <= maxExponentBytes;
   return isSound ? undefined : 'e is malformed';

@@ -1,5 +1,5 @@
 import { algorithmOf, algorithmRules, algorithms } from '../keys/algorithms.ts';
-import { type KeyLimits, type PublicJwk, privateMemberOf, readPublicJwk } from '../keys/jwk.ts';
+import { type PublicJwk, privateMemberOf, readPublicJwk } from '../keys/jwk.ts';
 import type { Algorithm, ProofAlgorithm } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
 
@@ -24,14 +24,6 @@ export function proofAlgorithmOf(name: unknown): ProofAlgorithm | undefined {
   return proofAlgorithms.find((algorithm) => algorithm === named);
 }
 
-/** Limited because clients choose the key: a modulus of four times the size takes sixteen times as long to verify. */
-const limits: KeyLimits = {
-  maxModulusBits: 4096,
-  // Exponents are 3 or 65537 in practice. A large one makes verification hundreds of times slower.
-  maxExponentBytes: 4,
-  isCanonical: true,
-};
-
 /**
  * Returns the public key in the `jwk` of a proof, without other members, or why it cannot be used: it does not fit the
  * algorithm, is weak, too large or not canonically encoded, or has private members. Does NOT read `use`, `key_ops` and
@@ -42,5 +34,5 @@ export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk
   const secret = privateMemberOf(jwk);
   if (secret !== undefined) return `it has the private member ${secret}, so others know the key now: replace it`;
   const { kty, crv, x, y, n, e } = jwk;
-  return readPublicJwk({ kty, crv, x, y, n, e }, algorithm, limits);
+  return readPublicJwk({ kty, crv, x, y, n, e }, algorithm, true);
 }

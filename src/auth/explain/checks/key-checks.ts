@@ -1,6 +1,7 @@
 import { describeFault } from '../../keys/fetch/fault.ts';
 import { canBeIssuer, isDiscoverable } from '../../options/issuers.ts';
 import type { FetchFault } from '../../types.ts';
+import { listed } from '../../values/ascii.ts';
 import { type Advice, type Check, check, type Explained, joined, show } from './explained.ts';
 import { describeChange } from './header-checks.ts';
 
@@ -10,7 +11,7 @@ import { describeChange } from './header-checks.ts';
 
 /** Returns the checks of the key and the signature. */
 export function describeKeys(explained: Explained): readonly Check[] {
-  const { header, claims, options, lastFailure, keyFault, nameOf } = explained;
+  const { header, claims, options, lastFailure, keyFault, keyIds = [], nameOf } = explained;
   const isOther = claims.iss !== undefined && explained.issuer === undefined;
   // An issuer's keys never verify another issuer's token, and one slash more makes it another issuer.
   const setting = options.jwksUri === undefined ? '' : `. Check ${nameOf('jwksUri')}, or leave it out`;
@@ -30,27 +31,19 @@ export function describeKeys(explained: Explained): readonly Check[] {
   const signature = {
     signature_invalid: describeChange(explained) ?? unless('the token was cut or changed, or another issuer signed it'),
   };
+  // So that a kid of another form shows.
+  const published = keyIds.length === 0 ? '' : `, and it publishes the keys ${listed(keyIds)}`;
   // A token without a kid is rejected before keys are looked for.
   const wanted =
     typeof header.kid === 'string' && header.kid !== ''
       ? lastFailure
         ? describeAttempts(explained, lastFailure, source)
-        : source + describeKeyIds(explained)
+        : source + published
       : 'a kid is required';
   return [
     check('key', kid, wanted, key, 'found in the key set'),
     check('signature', signedBy, 'the signature matches no key with this kid', signature, 'verified'),
   ];
-}
-
-/** An issuer with more keys than that has too many to compare by eye. */
-const maxKeyIds = 10;
-
-/** Returns which keys the issuer publishes, so that a `kid` of another form shows. */
-function describeKeyIds({ keyIds = [] }: Explained): string {
-  const more = keyIds.length - maxKeyIds;
-  const ids = [...keyIds.slice(0, maxKeyIds), ...(more > 0 ? [`and ${more} more`] : [])];
-  return ids.length === 0 ? '' : `, and it publishes the keys ${joined(ids)}`;
 }
 
 /** Returns what was wrong with the document that says most, and with each of the others. */

@@ -33,12 +33,15 @@ export async function explainUnchecked(
   const listed = checks.flatMap(({ name, has }) => (has === undefined ? [] : { name, has, ...unchecked }));
   const { issuer, audience } = suggestion?.options ?? {};
   const isSuggested = issuer !== undefined && audience !== undefined;
+  const isFound = isDiscoverable(String(issuer), { jwksAllowHttp: false });
+  const needsKeys = isFound ? '' : `, with ${nameOf('jwksUri')}`;
   const reason = await whyRejected(decoded, rules, isSuggested);
   const explained = { checks: listed, isAccepted: false, suggestion };
   if (reason === undefined || (suggestion && !isSuggested)) {
     // The warnings say why.
     const none = suggestion && '. No settings accept the token:';
-    const end = isSuggested ? `. ${sayAccepted(String(issuer), nameOf)}:` : (none ?? '');
+    const accepting = `. These would accept the token${needsKeys}, if its signature is good:`;
+    const end = isSuggested ? accepting : (none ?? '');
     const advice = `Nothing was checked: ${nameOf('issuer')} and ${nameOf('audience')} are required${aside}${end}`;
     return withRender({ ...explained, status: undefined, error: undefined, advice });
   }
@@ -47,11 +50,6 @@ export async function explainUnchecked(
   const advice = adviceFor(checks, reason).text + (doubt && `. ${doubt}`) + aside;
   const end = suggestion ? '. For an access token of the same issuer:' : '';
   return withRender({ ...explained, status, error, advice: advice + end });
-}
-
-function sayAccepted(issuer: string, nameOf: Explained['nameOf']): string {
-  const needsKeys = isDiscoverable(issuer, { jwksAllowHttp: false }) ? '' : `, with ${nameOf('jwksUri')}`;
-  return `These would accept the token${needsKeys}, if its signature is good`;
 }
 
 /** Returns why a guard would reject the token, whatever issuer and audience it has. */
