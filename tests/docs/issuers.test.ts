@@ -3,6 +3,7 @@ import { createGuard, type GuardOptions, optionsFromEnvironment } from 'protecte
 import { explainToken } from 'protected-api/explain';
 import { site } from '../../docs/.vitepress/pages.ts';
 import { type Issuer, type IssuerToken, issuerPages, issuers, pageOf } from '../../scripts/issuer-pages.ts';
+import { otherApiOf } from '../../src/auth/explain/checks/explained.ts';
 import { dependencies } from '../issuers/package.json';
 import { realServers } from '../issuers/servers/real.ts';
 import { publish, rsaKey, signingKey } from '../support/keys.ts';
@@ -100,6 +101,14 @@ test.each(issuers)('$name: each other token is rejected, or its page says so', a
   if (issuer.tokens.some(({ withoutScope }) => withoutScope)) accepted.delete('withoutScope');
   const noted = Object.entries(issuer.others ?? {}).filter(([, other]) => other?.note !== undefined);
   expect([...accepted].toSorted()).toEqual(noted.map(([kind]) => kind).toSorted());
+});
+
+test.each(issuers)('$name: an audience that everybody has is warned of', ({ settings, tokens, others }) => {
+  for (const token of tokens.filter(({ rejected }) => rejected === undefined)) {
+    const { AUDIENCE = '' } = { ...settings, ...token.settings };
+    if (AUDIENCE.split(',').some(otherApiOf))
+      expect(`${token.note} ${others?.anotherClient?.note}`).toMatch(/\bEvery\b/);
+  }
 });
 
 const restricted = issuers.flatMap((issuer) => {

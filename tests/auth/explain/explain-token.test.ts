@@ -167,6 +167,12 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
   ],
   ['an ID token of a client', { aud: 'a', azp: 'a', scope: '', nonce: 'n' }, { requireScope: true }, 'ID token'],
   ['everybody at AWS', { aud: 'sts.amazonaws.com' }, {}, 'The audience is that of AWS'],
+  [
+    'everybody at Google',
+    { aud: '32555940559.apps.googleusercontent.com' },
+    {},
+    'The audience is that of every user of gcloud',
+  ],
   ['everybody at Azure', { aud: 'api://AzureADTokenExchange' }, {}, 'The audience is that of Azure'],
   ['the owner at GitHub', { aud: 'https://github.com/octo-org' }, {}, 'that of every workflow of an owner at GitHub'],
   ['every client of Okta', { aud: 'api://default' }, {}, 'The audience is that of every client of the issuer'],

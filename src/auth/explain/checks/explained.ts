@@ -114,6 +114,7 @@ const otherApis: readonly (readonly [api: string, audience: RegExp])[] = [
   ['AWS', /^sts\.amazonaws\.com$/],
   ['Azure', /^api:\/\/AzureADTokenExchange$/],
   ['Google Cloud', /^(?:https:)?\/\/iam\.googleapis\.com\//],
+  ['every user of gcloud', /^32555940559\.apps\.googleusercontent\.com$/],
   ['every workflow of an owner at GitHub', /^https:\/\/github\.com\/[\w.-]+$/],
   ['every job of an instance of GitLab', /^https:\/\/gitlab\.[\w.-]+$/],
   ['the API server of Kubernetes', /^https:\/\/kubernetes\.default\.svc/],
