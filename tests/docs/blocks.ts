@@ -115,11 +115,18 @@ for (const [file, block] of [
   ['mcp-guard.ts', 'examples/mcp'],
   ['document.ts', 'guides/openapi#Hono and Express'],
   ['orders.ts', 'guides/openapi'],
+  ['call.ts', 'guides/callers#With a bearer token'],
 ] as const)
   await write(file, blocks.find(({ id }) => id === block)?.text ?? '');
 await write('options.ts', `export const issuer = '${url}';\nexport const audience = '${audience}';\n`);
 for (const [index, cells] of (await migrationCells()).entries()) await write(`cells-${index}.ts`, cells);
-const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false };
+// Node.js only removes types, so a block cannot have other syntax of TypeScript, such as a parameter property.
+const compilerOptions = {
+  moduleDetection: 'force',
+  erasableSyntaxOnly: true,
+  noUnusedLocals: false,
+  noUnusedParameters: false,
+};
 const project = { extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], exclude: [] };
 await write('tsconfig.json', JSON.stringify(project));
 

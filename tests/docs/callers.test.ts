@@ -20,7 +20,7 @@ function startApi(options: GuardOptions) {
   const statuses: number[] = [];
   const server = serve(async (request) => {
     const result = await guard.check(request, { scope });
-    const response = result instanceof Response ? result : Response.json({ hello: result.claims.sub });
+    const response = result instanceof Response ? result : Response.json([]);
     statuses.push(response.status);
     return response;
   });
@@ -68,6 +68,17 @@ describe('docs/guides/callers.md: call()', async () => {
     const tokens = { get: async () => good, renew: () => Promise.reject(new Error('renewed')) };
     expect((await call(api.url.href, tokens)).status).toBe(200);
     expect(sent).toEqual([`Bearer ${good}`, `Bearer ${good}`]);
+  });
+
+  test('can be tried as the page says', async () => {
+    using api = startApi(issuer.options);
+    const text = blocks.find(({ id }) => id === 'guides/callers#With a bearer token 2')?.text ?? '';
+    const file = join(folder, 'try.ts');
+    await Bun.write(file, text.replace('http://localhost:3010/', api.server.url.href));
+    const said = await runToEnd([process.execPath, file], { TOKEN: good });
+    expect([said.stdout, api.statuses]).toEqual(['200 []\n', [401, 200]]);
+    const plain = await runToEnd([process.execPath, file], { TOKEN: other });
+    expect(plain.stderr).toContain(`The scope ${scope} is required`);
   });
 });
 
