@@ -41,6 +41,21 @@ test('readers of the Markdown of the site have each example, on a page that link
   expect(examples.filter((path) => !texts.includes(`\n## ${path}\n\n\`\`\`ts\nimport `))).toEqual([]);
 });
 
+test('the table of examples has each package that a file imports', async () => {
+  const table = (await readText('examples/README.md')).matchAll(/^\| \[(\S+\.ts)\].*\| *(.*?) *\|$/gm);
+  const transpiler = new Bun.Transpiler({ loader: 'ts' });
+  const missing: string[] = [];
+  for (const [, file = '', packages = ''] of table) {
+    const imported = transpiler.scanImports(await readText(`examples/${file}`)).map(({ path }) => path);
+    const needed = imported.flatMap(
+      (path) => /^(?!node:|cloudflare:|protected-api)(?:@[^/]+\/)?[^/.]+/.exec(path)?.[0] ?? [],
+    );
+    const listed = packages.replaceAll('`', '').split(' ');
+    missing.push(...needed.filter((name) => !listed.includes(name)).map((name) => `${file}: ${name}`));
+  }
+  expect(missing).toEqual([]);
+});
+
 test('no page lets npx fetch a package that gets a token, or runs a command of the package without saying where', async () => {
   for (const page of pages) {
     const parts = (await readText(page)).split(/^ *```/m);
