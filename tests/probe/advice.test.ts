@@ -114,7 +114,7 @@ describe('the settings of a stack', () => {
         'go by what the server says',
         {},
         { server: 'Kestrel' },
-        /^If it is ASP\.NET Core JwtBearer, for which the server looks: ValidAudience/,
+        /^If it is ASP\.NET Core JwtBearer, as the headers of the server suggest: ValidAudience/,
       ],
       ['go by the name before what the server says', { stack: 'pyjwt' }, { 'x-powered-by': 'Express' }, /^In PyJWT: /],
       ['are none if nothing is known', {}, {}, undefined],

@@ -19,6 +19,7 @@ export function settingOf(id: string, named: string | undefined, said: string | 
   const cell = topic && stack?.settings[topic];
   if (cell === undefined || stack === undefined) return undefined;
   const isTried = cell.startsWith('*');
-  const where = named === undefined ? `If it is ${stack.name}, for which the server looks` : `In ${stack.name}`;
+  const where =
+    named === undefined ? `If it is ${stack.name}, as the headers of the server suggest` : `In ${stack.name}`;
   return `${where}: ${isTried ? cell.slice(1) : `${cell} (from its documentation)`}`;
 }

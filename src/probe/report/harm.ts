@@ -6,7 +6,7 @@ import type { ProbedRow, ProbeReport } from './result.ts';
 
 /** What faults do, the worst first. */
 export const harms = [
-  'Ended the server, so that what comes after it was not tried:',
+  'Ended the server, so that nothing after it was tried. Repair it, or leave the row out with --skip, and run again:',
   'Let in, and must be rejected',
   'Stops serving clients with a good token. Read the log of the server:',
   'Wrong in another way:',
