@@ -18,17 +18,17 @@ export function createPublicNames({ publicUrl, resource }: Pick<CheckedOptions, 
     return { publicUrl: url, ...describeResource(own ?? url) };
   });
   const urls = all.map((name) => new URL(name.publicUrl));
+  const find = ({ url, headers }: Omit<GuardRequest, 'method'>): number => {
+    const authority = headers.get('host') ?? parseUrl(url)?.host ?? '';
+    if (!/^[\w.:[\]-]+$/.test(authority)) return 0;
+    // The default port of the scheme is left out on both sides.
+    const at = urls.findIndex(({ protocol, host }) => parseUrl(`${protocol}//${authority}`)?.host === host);
+    return Math.max(at, 0);
+  };
   return {
     all,
     /** Returns the place in the list of the name which a request is for, or 0 for any other host. */
-    find({ url, headers }: Omit<GuardRequest, 'method'>): number {
-      if (urls.length < 2) return 0;
-      const authority = headers.get('host') ?? parseUrl(url)?.host ?? '';
-      if (!/^[\w.:[\]-]+$/.test(authority)) return 0;
-      // The default port of the scheme is left out on both sides.
-      const at = urls.findIndex(({ protocol, host }) => parseUrl(`${protocol}//${authority}`)?.host === host);
-      return Math.max(at, 0);
-    },
+    find: all.length < 2 ? () => 0 : find,
   };
 }
 
