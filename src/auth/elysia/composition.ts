@@ -99,7 +99,7 @@ function refuseLate(app: Instance, guards: readonly GuardUse[]): void {
     ({ method, hooks }) =>
       method !== 'OPTIONS' &&
       !isPublic(hooks) &&
-      !guards.every((guard) => plans.get(hooks)?.checks.some(({ use }) => isSameUse(use, guard))),
+      !guards.every((guard) => plans.get(hooks)?.layers.some(({ use }) => isSameUse(use, guard))),
   );
   for (const { hooks } of open.filter((route) => !plans.has(route.hooks))) refuseRequirements(app, hooks);
   const strict = guards.filter(({ isOptional, isPublicBefore }) => !isOptional && !isPublicBefore);

@@ -66,20 +66,20 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
   const distinct = uses
     .toReversed()
     .filter((use, place, all) => place === all.findIndex((each) => isSameUse(each, use)));
-  const checks = distinct.map((use) => ({
+  const layers = distinct.map((use) => ({
     use,
     policy: allOf(
       fixed.map(({ name, value }) => use.core.readRequirements({ [name]: value } as Requirements, route)),
       isOptional,
     ),
   }));
-  const [inner] = checks;
+  const [inner] = layers;
 
   /** Calls the guards from the outermost to the innermost. */
   function checkFrom(request: Request, place: number, accepted: Accepted[]): Outcome | Promise<Outcome> {
-    const check = checks[place];
-    if (check === undefined) return accepted;
-    const { use, policy } = check;
+    const layer = layers[place];
+    if (layer === undefined) return accepted;
+    const { use, policy } = layer;
     return whenSettled(use.core.decide(request, policy), (decision: Decision) => {
       if (!isAccepted(decision)) return decision;
       accepted[place] = decision;
@@ -93,7 +93,7 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
       return returned === true
         ? undefined
         : inner?.use.core.reject(request, rejectFor('access_denied'), withoutChallenge);
-    for (const [place, { use }] of checks.entries()) {
+    for (const [place, { use }] of layers.entries()) {
       const policy = use.core.readScope(returned, route);
       const decision = accepted[place];
       const claims = decision && ownClaimsOf(decision);
@@ -106,7 +106,7 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
   return {
     parts: new Set<GuardUse | Requirement>([...uses, ...required]),
     /** Each guard that checks, with its policy, the inner one first. Of guards with equal options, one checks. */
-    checks,
+    layers,
     /** Whether a request without a token is accepted. */
     isOpen: isOptional && inner?.policy.isEmpty === true,
     /** Whether responses depend on whether there is a token. */
@@ -116,7 +116,7 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
     /** Whether a proof of the client names the URL. */
     hasProofs: uses.some(({ core }) => core.options.dpop !== 'off'),
     /** Checks everything that does not depend on the context. Handlers get the claims of the first decision. */
-    check: (request: Request) => checkFrom(request, checks.length - 1, []),
+    check: (request: Request) => checkFrom(request, layers.length - 1, []),
     judge,
   };
 }

@@ -136,8 +136,8 @@ const resourceOf = ({ names }: GuardCore) => names.all[0]?.resource;
 
 /** Returns the scopes that these routes require of tokens for this resource. */
 function scopesFor(resource: string, routes: readonly ListedRoute[]): string[] {
-  const checks = routes.flatMap(({ hooks }) => plans.get(hooks)?.checks ?? []);
-  const own = checks.filter(({ use }) => resourceOf(use.core) === resource);
+  const layers = routes.flatMap(({ hooks }) => plans.get(hooks)?.layers ?? []);
+  const own = layers.filter(({ use }) => resourceOf(use.core) === resource);
   return [...new Set(own.flatMap(({ policy }) => policy.alternatives.flat()))];
 }
 

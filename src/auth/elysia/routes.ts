@@ -132,9 +132,9 @@ function completeRoute(instance: Instance, route: Route, handler: unknown): Plan
       instance,
       `with aot: false, Elysia mounts ${path} without hooks, so it calls no scope or authorize function`,
     );
-  const documented = plan.checks.filter(({ use }) => use.isDocumented);
+  const documented = plan.layers.filter(({ use }) => use.isDocumented);
   if (documented.length > 0) documentRejections(hooks, documented, [...new Set(required.map(({ name }) => name))]);
-  const [{ use, policy } = {}] = plan.checks;
+  const [{ use, policy } = {}] = plan.layers;
   if (use && policy) documentSecurity(hooks, use, policy.alternatives, plan.isOpen);
   putFunctionsFirst(hooks);
   if (instance.config.aot === false) placeGate(instance);

@@ -1,5 +1,5 @@
 import { describeValue } from '../options/describe-value.ts';
-import type { Rejected } from '../rejections.ts';
+import { type Rejected, rejectFor } from '../rejections.ts';
 import { type ClaimsCheck, claimsCheck, ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims, Requirements } from '../types.ts';
 import { isPlainWord } from '../values/ascii.ts';
@@ -101,16 +101,10 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
     return createPolicy({ scope: named }, alternatives, named === undefined ? [] : [check], false);
   };
 
-  const { requireScope } = options;
-  const anyScope = claimsCheck('scope_insufficient', { requireScope }, (claims: Claims) => scopesOf(claims).length > 0);
-  const { check: checkAnyScope } = createPolicy({}, [[]], [anyScope], false);
+  const noScope = rejectFor('scope_insufficient', { requireScope: true });
+  const checkAnyScope = (claims: Claims) => (scopesOf(claims).length > 0 ? undefined : noScope);
 
-  return {
-    readRequirements,
-    readScope,
-    scopesOf,
-    checkAnyScope: requireScope ? checkAnyScope : undefined,
-  };
+  return { readRequirements, readScope, scopesOf, checkAnyScope: options.requireScope ? checkAnyScope : undefined };
 }
 
 function readAcr(acr: unknown, route?: string): readonly string[] | undefined {

@@ -4,7 +4,7 @@ import { listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { claimReader, claimsCheck, isStringList } from '../token/claims.ts';
 import type { CheckedIssuer, CheckedOptions, Claims } from '../types.ts';
 import { isPlainWord, printable } from '../values/ascii.ts';
-import { hasMember, isListOf, namesIn } from '../values/json.ts';
+import { hasMember, isJsonObject, isListOf, namesIn } from '../values/json.ts';
 
 /** The options that decide which scopes a token grants. An issuer can have its own `scopeClaim`. */
 export type ScopeRules = Pick<
@@ -57,15 +57,14 @@ export function createScopeReader(rules: ScopeRules, grantedBy: ReturnType<typeo
   const { scopePrefix = '', scopeRequestPrefix = scopePrefix } = rules;
 
   return (scope: unknown, route?: string, allowsNone = false) => {
-    const any = typeof scope === 'object' && scope !== null && hasMember(scope, 'anyOf') ? scope : undefined;
-    const isAny = any !== undefined;
-    const [other] = isAny ? namesIn(any).filter((name) => name !== 'anyOf') : [];
+    const isAny = isJsonObject(scope) && hasMember(scope, 'anyOf');
+    const other = isAny ? namesIn(scope).find((name) => name !== 'anyOf') : undefined;
     if (other !== undefined)
       throw requirementError(
         `${other} is not a member of scope. Write { anyOf: [...] }, or a list to require all`,
         route,
       );
-    const listed: unknown = isAny ? Reflect.get(any, 'anyOf') : typeof scope === 'string' ? [scope] : scope;
+    const listed = isAny ? scope.anyOf : typeof scope === 'string' ? [scope] : scope;
     if (!isListOf(listed, isPlainWord) || (listed.length === 0 && (isAny || !allowsNone)))
       throw requirementError(problemOf(scope, listed), route);
     const names = [...listed];

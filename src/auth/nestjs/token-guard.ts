@@ -23,7 +23,7 @@ import {
 
 /** What a guard checks of the calls of one method. */
 interface Plan {
-  readonly checks: readonly ReturnType<typeof createRouteCheck>[];
+  readonly routeChecks: readonly ReturnType<typeof createRouteCheck>[];
   /** Whether a request without credentials needs to pass the first check only. */
   readonly canBeAnonymous: boolean;
 }
@@ -96,11 +96,11 @@ class GuardOfCalls implements CanActivate {
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const { checks, canBeAnonymous } = planOf(this, context.getClass(), context.getHandler());
-    if (checks.length === 0) return true;
+    const { routeChecks, canBeAnonymous } = planOf(this, context.getClass(), context.getHandler());
+    if (routeChecks.length === 0) return true;
     const { request, response } = exchangeOf(context);
     try {
-      for (const check of checks) {
+      for (const check of routeChecks) {
         const accepted = (await authenticate(request, check)) as Accepted<object, true>;
         for (const header of nonceHeaders(accepted.dpopNonce)) setHeader(response, ...header);
         if (canBeAnonymous && accepted.claims === undefined) return true;
@@ -152,7 +152,7 @@ function planOf(instance: GuardOfCalls, type: Declaring, handler: Handler): Plan
   const said = saidAbout(type, handler);
   const opens = said?.canOpen === true && said.level > levelOf(instance, type, handler);
   const { required, canBeAnonymous } = requiredBy(requirements, said, opens);
-  const plan = { checks: required.map((each) => createRouteCheck(guard, each, throwing)), canBeAnonymous };
+  const plan = { routeChecks: required.map((each) => createRouteCheck(guard, each, throwing)), canBeAnonymous };
   ofHandler.set(type, plan);
   return plan;
 }

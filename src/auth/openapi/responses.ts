@@ -50,7 +50,7 @@ export function withoutDocumented(response: unknown): unknown {
 }
 
 /** A guard that checks a route, and what it requires there. */
-interface Check {
+interface Layer {
   readonly use: { readonly core: GuardCore };
   readonly policy: Pick<RoutePolicy, 'challenge'>;
 }
@@ -60,10 +60,10 @@ interface Check {
  * itself.
  * @param required the names of the requirements of the route
  */
-export function documentRejections(hooks: Record<string, unknown>, checks: readonly Check[], required: string[]): void {
+export function documentRejections(hooks: Record<string, unknown>, layers: readonly Layer[], required: string[]): void {
   const { response } = hooks;
   const detail = hooks.detail as { readonly responses?: object };
-  const byGuard = checks.toReversed().map(({ use, policy }) => responsesOf(use.core, policy.challenge, required));
+  const byGuard = layers.toReversed().map(({ use, policy }) => responsesOf(use.core, policy.challenge, required));
   const described = byGuard.length === 1 ? byGuard[0] : Object.assign({}, ...byGuard);
   if (response === undefined) {
     const isSuccessKnown = Object.keys(detail.responses ?? {}).some((status) => /^[23d]/.test(status));
