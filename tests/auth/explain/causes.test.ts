@@ -20,6 +20,8 @@ interface Cause {
 const inSeconds = (seconds: number) => nowSeconds() + seconds;
 const dpop = { dpop: 'on', publicUrl: 'https://api.example.test' } as const;
 const entra = { issuer: 'https://login.microsoftonline.com/t/v2.0' };
+const forgeRock = { issuer: 'https://am.example.test/am/oauth2/realms/root/realms/alpha' };
+const keycloak = { issuer: 'https://keycloak.example.test/realms/r' };
 const graph = { iss: 'https://sts.windows.net/t/', aud: 'https://graph.microsoft.com' };
 const request = `the client must request a token for ${AUDIENCE} (the parameter resource of RFC 8707, or audience)`;
 const orAdd = `${request}, or configure the issuer to put it into aud`;
@@ -74,7 +76,37 @@ const causes: Readonly<Record<string, Cause>> = {
   'for no API': { token: { claims: { aud: undefined } }, says: `the token has no aud: ${orAdd}` },
   'for the account console of Keycloak': {
     token: { claims: { aud: 'account' } },
-    says: `the token is for the account console of Keycloak: ${orAdd}`,
+    says: `the token is for the account console of Keycloak: add an Audience mapper for ${AUDIENCE} to a client scope that the client has`,
+  },
+  'for another client of Keycloak': {
+    token: { claims: { iss: keycloak.issuer, aud: 'spa' } },
+    options: keycloak,
+    says: `the token is for spa: add an Audience mapper for ${AUDIENCE} to a client scope that the client has`,
+  },
+  'for another client of ForgeRock': {
+    token: { claims: { iss: forgeRock.issuer, aud: 'spa' } },
+    options: forgeRock,
+    says: `the token is for spa: ${orAdd}`,
+  },
+  'an ID token of Keycloak': {
+    token: { claims: { iss: keycloak.issuer, aud: 'spa', typ: 'ID' } },
+    options: keycloak,
+    says: 'the token has typ ID: the client must send an access token, not another kind such as an ID token',
+  },
+  'for another API of Entra': {
+    token: { claims: { iss: entra.issuer, aud: 'other' } },
+    options: { ...entra, audience: '11112222-bbbb-3333-cccc-4444dddd5555' },
+    says: 'the token is for other: the client must request a scope of this API, such as api://11112222-bbbb-3333-cccc-4444dddd5555/.default',
+  },
+  'of version 1.0 of Entra': {
+    token: { claims: { iss: graph.iss } },
+    options: entra,
+    says: 'the token has version 1.0, and ISSUER is that of version 2.0: set requestedAccessTokenVersion to 2 in the manifest of the API',
+  },
+  'with another scope in a claim that is not read': {
+    token: { claims: { scope: undefined, scp: 'access_as_user' } },
+    requirements: { scope: 'write' },
+    says: 'set SCOPE_CLAIM to scp, the claim that has the scopes of this token',
   },
   'for Microsoft Graph': { token: { header: { nonce: 'n' }, claims: graph }, options: entra, says: fromGraph },
   'for Microsoft Graph, from another endpoint': { token: { claims: graph }, options: entra, says: fromGraph },

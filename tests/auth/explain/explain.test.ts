@@ -120,7 +120,7 @@ explains('an ID token', { claims: { aud: 'my-client', nonce: 'n' } }, [
   '401 invalid_token: It looks like an ID token, because it has nonce: send an access token',
 ]);
 explains('an audience of every client of Keycloak, which is set nowhere', { claims: { aud: 'account' } }, [
-  '401 invalid_token: the token is for the account console of Keycloak: the client must request a token for https://api.example.test/ (the parameter resource of RFC 8707, or audience), or configure the issuer to put it into aud',
+  '401 invalid_token: the token is for the account console of Keycloak: add an Audience mapper for https://api.example.test/ to a client scope that the client has',
 ]);
 const needsScope = { REQUIRE_SCOPE: 'true', SCOPE_CLAIM: 'scp,roles' };
 explains('an ID token for this API', { claims: { nonce: 'n', scope: undefined }, settings: needsScope }, [

@@ -7,8 +7,11 @@ import {
   check,
   doubtKind,
   type Explained,
+  entraV1,
+  entraV2,
   expectedBy,
   joined,
+  keycloak,
   otherApiOf,
   show,
   showTime,
@@ -102,7 +105,7 @@ function describeAudience(explained: Explained): Check {
   const named = readAudience(claims, options.audienceClaim);
   const names = [named].flat().filter(isText);
   const own = names.filter((each) => !otherApiOf(each));
-  const mismatch = `${describeReceiver(names, options)}: ${requestAudience(options)}, or configure the issuer to put it into aud`;
+  const mismatch = `${describeReceiver(names, options)}: ${addAudience(claims.iss, names, options)}`;
   // A list of audiences that is empty is one too.
   const wins =
     claims.aud === undefined || options.audienceClaim === 'aud'
@@ -111,10 +114,23 @@ function describeAudience(explained: Explained): Check {
   const setOwn = `. If the token's audience identifies this API and no other, set ${nameOf('audience')} to it`;
   const canSet = own.length > 0 && doubtKind(claims) === '';
   return check('audience', show(named), expectedBy(explained), {
-    audience_mismatch: canSet
-      ? { text: `${mismatch}${setOwn}${wins}`, change: { audience: own } }
-      : `${mismatch}${wins}`,
+    // No audience makes an access token of another kind.
+    audience_mismatch:
+      adviseKind(explained) ??
+      (canSet ? { text: `${mismatch}${setOwn}${wins}`, change: { audience: own } } : `${mismatch}${wins}`),
   });
+}
+
+/** Returns how tokens of an issuer get the audience of this API. Two issuers ignore a parameter that names it. */
+function addAudience(iss: unknown, names: readonly string[], options: Explained['options']): string {
+  const [audience = 'your API'] = options.audience;
+  if (names.includes('account') || keycloak.test(show(iss)))
+    return `add an Audience mapper for ${audience} to a client scope that the client has`;
+  if (entraV1.test(show(iss)) || entraV2.test(show(iss))) {
+    const api = audience.includes(':') ? audience : `api://${audience}`;
+    return `the client must request a scope of this API, such as ${api}/.default`;
+  }
+  return `${requestAudience(options)}, or configure the issuer to put it into aud`;
 }
 
 /** Returns whom a token is for. */
@@ -126,13 +142,22 @@ function describeReceiver(names: readonly string[], { audience, audienceClaim }:
   return `the token is for ${joined(names)}${isSlash ? ', and the slash at its end is the only difference' : ''}`;
 }
 
-function describeKind(explained: Explained): Check {
-  const { claims, options, nameOf } = explained;
+/** Returns the claim by which a token is of another kind, with its value. */
+function kindIn({ claims, options }: Explained): string | undefined {
   const name = otherKindClaim(claims, options.requiredClaims);
-  const has = name && `${name} ${show(claims[name])}`;
-  const advice = `the token has ${has}: the client must send an access token, not another kind such as an ID token`;
-  return check('kind', has, `no access token has this claim, unless ${nameOf('requiredClaims')} names it`, {
-    ...(!hasOtherType(explained) && { type_unsupported: advice }),
+  return name && `${name} ${show(claims[name])}`;
+}
+
+function adviseKind(explained: Explained): string | undefined {
+  const has = kindIn(explained);
+  return has && `the token has ${has}: the client must send an access token, not another kind such as an ID token`;
+}
+
+function describeKind(explained: Explained): Check {
+  const advice = adviseKind(explained);
+  const expected = `no access token has this claim, unless ${explained.nameOf('requiredClaims')} names it`;
+  return check('kind', kindIn(explained), expected, {
+    ...(!hasOtherType(explained) && { type_unsupported: advice ?? '' }),
   });
 }
 

@@ -121,6 +121,12 @@ const otherApis: readonly (readonly [api: string, audience: RegExp])[] = [
 ];
 export const otherApiOf = (audience: string) => otherApis.find(([, form]) => form.test(audience))?.[0];
 
+/** An issuer of Keycloak, and not of ForgeRock, which has realms too. */
+export const keycloak = /(?<!\/oauth2\b.*)\/realms\/[^/]+$/;
+/** The issuers of Microsoft Entra: of tokens of version 1.0, and of version 2.0. */
+export const entraV1 = /^https:\/\/sts\.windows\.net\//;
+export const entraV2 = /^https:\/\/login\.microsoftonline\.\w+\//;
+
 export const joined = (values: readonly string[]) => values.join(', ');
 
 export const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;

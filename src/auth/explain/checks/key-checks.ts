@@ -2,7 +2,17 @@ import { describeFault } from '../../keys/fetch/fault.ts';
 import { canBeIssuer, isDiscoverable } from '../../options/issuers.ts';
 import type { FetchFault } from '../../types.ts';
 import { listed } from '../../values/ascii.ts';
-import { type Advice, type Check, check, type Explained, joined, show } from './explained.ts';
+import {
+  type Advice,
+  type Check,
+  check,
+  type Explained,
+  entraV1,
+  entraV2,
+  joined,
+  otherApiOf,
+  show,
+} from './explained.ts';
 import { describeChange } from './header-checks.ts';
 
 /*
@@ -90,6 +100,9 @@ export function trustIssuer(explained: Explained): string | Advice {
       ? `${nameOf('introspect')} must respond with iss`
       : (describeChange(explained) ?? 'the issuer must put iss into the token');
   if (!canBeIssuer(iss)) return `no setting accepts the iss ${show(iss)}: the issuer must change it`;
+  const isOwn = [claims.aud].flat().every((each) => otherApiOf(show(each)) === undefined);
+  if (isOwn && entraV1.test(iss) && options.issuer.some((each) => entraV2.test(each)))
+    return `the token has version 1.0, and ${nameOf('issuer')} is that of version 2.0: set requestedAccessTokenVersion to 2 in the manifest of the API`;
   const isSlash = options.issuer.some((each) => `${each}/` === iss || each === `${iss}/`);
   const counts = isSlash ? 'The slash at its end is the only difference' : 'Every character counts';
   const { jwksUri } = options;

@@ -74,7 +74,10 @@ function describeScope({ claims, options, requirements: { scope }, nameOf }: Exp
     ...(scopePrefix === '' ? [] : [`${nameOf('scopePrefix')} is ${scopePrefix}`]),
     ...(implied === '' ? [] : [`${nameOf('scopeImplies')} is ${implied}`]),
   ];
-  const claim = findClaim(claims, (has) => names.some(has) && (isAny || names.every(has)));
+  const granting = findClaim(claims, (has) => names.some(has) && (isAny || names.every(has)));
+  // Without any claim that is read, another has the scopes of this issuer, and its clients get more of them.
+  const isUnread = [...sources].every((name) => claims[name] === undefined);
+  const claim = granting ?? (isUnread ? ['scp', 'permissions', 'roles'].find((name) => name in claims) : undefined);
   const isChecked = wanted !== '' || options.requireScope;
   const has = isChecked ? joined([...sources].map((name) => `${name} ${show(claims[name])}`)) : undefined;
   const requested = join(required.map((name) => scopeRequestPrefix + name)) || 'of this API';
@@ -82,7 +85,7 @@ function describeScope({ claims, options, requirements: { scope }, nameOf }: Exp
     claim === undefined
       ? `the client must request ${wanted === '' ? 'a' : 'the'} scope ${requested}, and the issuer must grant it`
       : {
-          text: `set ${nameOf('scopeClaim')} to ${claim}, the claim that has the scope`,
+          text: `set ${nameOf('scopeClaim')} to ${claim}, the claim that has the scope${granting ? '' : 's of this token'}`,
           change: { scopeClaim: [claim] },
         };
   const passed = wanted === '' ? 'sufficient' : `sufficient for ${wanted}`;
