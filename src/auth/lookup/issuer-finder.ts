@@ -1,7 +1,6 @@
-import { algorithms } from '../keys/algorithms.ts';
 import { canBeIssuer } from '../options/issuers.ts';
 import { type Rejected, rejectFor } from '../rejections.ts';
-import type { Trust, Trusts } from '../token/trust.ts';
+import type { Trust } from '../token/trust.ts';
 import type { CheckedOptions, KeySetState } from '../types.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { isPromise, notify } from '../values/promises.ts';
@@ -21,11 +20,8 @@ const retryMs = 2000;
 
 type TrustOrRejected = Trust | Rejected;
 
-/** The issuers that a function of the application knows. It has the methods of a guard's keys, for those it keeps. */
-export class IssuerFinder implements Trusts {
-  readonly algorithms = algorithms;
-  readonly sole = undefined;
-  readonly introspected = undefined;
+/** The issuers that a function of the application knows. It keeps some of them, with their keys. */
+export class IssuerFinder {
   readonly #options: CheckedOptions & QuestionOptions;
   readonly #read: ReturnType<typeof createAnswerReader>;
   readonly #known = new KeptIssuers<KnownIssuer>((iss, issuer) => {
