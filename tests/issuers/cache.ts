@@ -10,7 +10,7 @@ import { $ } from 'bun';
 const folder = join(import.meta.dir, '.cache');
 
 /** Returns the folder with this name. If there is none, `get` fills it. */
-async function kept(name: string, get: (path: string) => Promise<unknown>): Promise<string> {
+export async function kept(name: string, get: (path: string) => Promise<unknown>): Promise<string> {
   const path = join(folder, name);
   if (existsSync(path)) return path;
   const unfinished = `${path}.unfinished`;
@@ -56,14 +56,4 @@ export async function goProgram(name: string, version: string, module: string): 
     await $`go mod tidy && go build ${build} ${module}`.cwd(unfinished).quiet();
   });
   return join(path, 'program');
-}
-
-/** Returns the client in Go, built from `clients/go`. */
-export async function goClient(): Promise<string> {
-  const source = join(import.meta.dir, 'clients/go');
-  const version = Bun.hash(await Bun.file(join(source, 'main.go')).text()).toString(36);
-  const path = await kept(`client-go-${version}`, (unfinished) =>
-    $`go build -buildvcs=false -o ${unfinished}/client .`.cwd(source).quiet(),
-  );
-  return join(path, 'client');
 }
