@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import type { CheckBinding } from '../../src/auth/proof/binding.ts';
-import { defaultProofAlgorithms } from '../../src/auth/proof/proof-key.ts';
+import { defaultProofAlgorithms } from '../../src/auth/proof/proof-algorithms.ts';
 import { Rejected } from '../../src/auth/rejections.ts';
 import type { RejectionReason } from '../../src/auth/types.ts';
 import { systemClock } from '../../src/auth/values/clock.ts';

@@ -138,7 +138,7 @@ interface Shared extends Presentation {
 
 /**
  * Returns a function that finds what earlier checks of a request by this guard left. proof.ts keeps the result of a
- * proof by what is shared here, and presentation.ts the use of a proof by request, because several guards can check it.
+ * proof by what is shared here, and use-once.ts the use of a proof by request, because several guards can check it.
  */
 function createSharing({ dpop }: CheckedOptions, names: PublicNames): (request: GuardRequest, token: string) => Shared {
   const sharedBy = new WeakMap<GuardRequest, Shared>();

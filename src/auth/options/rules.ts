@@ -1,6 +1,6 @@
 import { algorithmOf, algorithms } from '../keys/algorithms.ts';
 import { clientCertificateFromHeader, isCertificateHeader, isConnectionHeader } from '../proof/certificate.ts';
-import { defaultProofAlgorithms, proofAlgorithmOf, proofAlgorithms } from '../proof/proof-key.ts';
+import { defaultProofAlgorithms, proofAlgorithmOf, proofAlgorithms } from '../proof/proof-algorithms.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
 import type { Algorithm, CheckedOptions, ClientCertificate, OptionValues, OwnName, ProofAlgorithm } from '../types.ts';
 import { isPlainWord } from '../values/ascii.ts';

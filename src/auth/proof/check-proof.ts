@@ -2,14 +2,14 @@ import * as base64url from 'jose/base64url';
 import * as errors from 'jose/errors';
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
 import { compactVerify } from 'jose/jws/compact/verify';
-import { importPublicJwk, type PublicJwk } from '../keys/jwk.ts';
+import { importPublicJwk, type PublicJwk, privateMemberOf, readPublicJwk } from '../keys/jwk.ts';
 import { Rejected, rejectFor } from '../rejections.ts';
 import { hasBegun, hasExpired } from '../token/claims.ts';
 import type { ProofAlgorithm } from '../types.ts';
 import { isCanonicalBase64Url, sha256 } from '../values/base64url.ts';
-import { type Members, parseJsonObject } from '../values/json.ts';
+import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
 import { normalizeUrl } from './normalize-url.ts';
-import { proofAlgorithmOf, readProofKey } from './proof-key.ts';
+import { proofAlgorithmOf } from './proof-algorithms.ts';
 
 /*
  * Whether a proof is valid for a request (RFC 9449 §4.3). Nonces, and that a proof is used once, are checked in
@@ -74,6 +74,19 @@ function readProof(text: string | null, accepted: readonly ProofAlgorithm[]) {
   if (header.crit !== undefined) return rejectFor('proof_critical_header');
   const jwk = readProofKey(header.jwk, algorithm);
   return typeof jwk === 'object' ? { signed: text, algorithm, jwk, claims } : rejectFor('proof_key');
+}
+
+/**
+ * Returns the public key in the `jwk` of a proof, without other members, or why it cannot be used: it does not fit the
+ * algorithm, is weak, too large or not canonically encoded, or has private members. Does NOT read `use`, `key_ops` and
+ * `alg`: a client that exports its key may say there that the key signs, and the proof shows that it does.
+ */
+export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk | string {
+  if (!isJsonObject(jwk)) return 'the header has no jwk';
+  const secret = privateMemberOf(jwk);
+  if (secret !== undefined) return `it has the private member ${secret}, so others know the key now: replace it`;
+  const { kty, crv, x, y, n, e } = jwk;
+  return readPublicJwk({ kty, crv, x, y, n, e }, algorithm, true);
 }
 
 async function rejectClaims(claims: Members, expected: ExpectedProof): Promise<Rejected | undefined> {

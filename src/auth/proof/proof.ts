@@ -6,8 +6,9 @@ import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { pathOf } from '../values/url.ts';
 import { checkProof, type GoodProof, isCurrent, isInWindow } from './check-proof.ts';
 import { createNonces } from './nonces.ts';
-import { type Presentation, shareAccepted, useOnce } from './presentation.ts';
+import type { Presentation } from './presentation.ts';
 import { clockDifferenceMs, createStoreWatch, sharedMemoryStore } from './replay-store.ts';
+import { shareAccepted, useOnce } from './use-once.ts';
 
 /*
  * Which proofs a request may use: recent ones of the right key, with a nonce if that is required, each of them once.

@@ -1,4 +1,4 @@
-import { defaultProofAlgorithms } from '../proof/proof-key.ts';
+import { defaultProofAlgorithms } from '../proof/proof-algorithms.ts';
 import { createSigner } from './create-signer.ts';
 import type { DevelopmentIssuerOptions, IssuerSecrets } from './development-options.ts';
 import { completeClients, isAllowedHost, readDevelopmentOptions } from './development-options.ts';

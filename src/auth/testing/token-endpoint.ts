@@ -1,6 +1,6 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { checkProof } from '../proof/check-proof.ts';
-import { defaultProofAlgorithms } from '../proof/proof-key.ts';
+import { defaultProofAlgorithms } from '../proof/proof-algorithms.ts';
 import { Rejected, rejections } from '../rejections.ts';
 import { nowSeconds, type Signer } from './signer.ts';
 import { GrantError, readTokenRequest, type TokenRequest } from './token-request.ts';

@@ -1,5 +1,6 @@
 import { decodeMember } from '../../keys/jwk.ts';
-import { proofAlgorithmOf, readProofKey } from '../../proof/proof-key.ts';
+import { readProofKey } from '../../proof/check-proof.ts';
+import { proofAlgorithmOf } from '../../proof/proof-algorithms.ts';
 import { rejections } from '../../rejections.ts';
 import { isJsonObject, type Members } from '../../values/json.ts';
 import { parseUrl } from '../../values/url.ts';
