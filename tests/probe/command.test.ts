@@ -8,14 +8,20 @@ import { createTestIssuer } from '../../src/auth/testing.ts';
 import { optionsOfFlags, readFlags } from '../../src/probe/command/flags.ts';
 import { runProbe } from '../../src/probe/run/probe.ts';
 import { startAuthorizationServer } from '../support/authorization-server.ts';
-import { type Environment, freePort, run, runToEnd, untilProcess } from '../support/child-process.ts';
+import {
+  probeCommand as command,
+  type Environment,
+  freePort,
+  run,
+  runToEnd,
+  untilProcess,
+} from '../support/child-process.ts';
 import { serve } from '../support/fixture.ts';
 import { AUDIENCE } from '../support/mint.ts';
 import { isNight } from '../support/node-versions.ts';
 import { listen } from '../support/raw-http.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const command = [process.execPath, join(import.meta.dir, '../../src/probe/command.ts')];
 const scope = 'read:messages';
 const bare = { 'www-authenticate': 'Bearer' };
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, runToEnd } from '../support/child-process.ts';
+import { probeCommand as command, freePort, runToEnd } from '../support/child-process.ts';
 
-const command = [process.execPath, join(import.meta.dir, '../../src/probe/command.ts')];
 const server = join(import.meta.dir, 'servers/started.mjs');
 
 /** Runs the command with an API that it starts, and returns what is in the files that it wrote, too. */

@@ -12,6 +12,12 @@ const remove = (folder: string) => rmSync(folder, { recursive: true, force: true
 /** By default, Bun keeps large modules that it has transpiled in HOME, which is empty. */
 const BUN_RUNTIME_TRANSPILER_CACHE_PATH = join(root, 'node_modules/.cache/transpiled');
 
+/** The command of the probe, whose keys are made before. */
+export const probeCommand = [
+  ...[process.execPath, '--preload', join(import.meta.dir, 'preload-of-processes.ts')],
+  join(root, 'src/probe/command.ts'),
+];
+
 /** The folders of processes that have not ended. A test that failed may leave some. */
 const living = new Map<Bun.Subprocess, string>();
 process.on('exit', () => {

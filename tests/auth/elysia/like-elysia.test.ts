@@ -7,7 +7,7 @@ import { serve } from './matrix/serve.ts';
 
 /** Generated applications, whose guarded routes must not change which route Elysia finds, and with which parameters. */
 const seed = Number(process.env.MATRIX_SEED ?? 20);
-const requests = Number(process.env.COMPARED_REQUESTS ?? 3_000);
+const requests = Number(process.env.COMPARED_REQUESTS ?? 1_000);
 
 const random = seeded(seed);
 const pick = <Value>(values: readonly [Value, ...Value[]]): Value => values[random(values.length)] ?? values[0];

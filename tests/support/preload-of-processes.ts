@@ -1,0 +1,3 @@
+import { useSpareKeys } from './spare-keys.ts';
+
+useSpareKeys('processes');
