@@ -12,15 +12,20 @@ const comparedAs = (name: string): Server => {
   if (!found) throw new TypeError(`No stack is called ${name}`);
   return found;
 };
+/** The server of the comparison, with every setting that --stack names. */
+const withSettings = (name: string): Server => {
+  const server = comparedAs(name);
+  return { ...server, start: server.start.replace('exec', 'exec env SETTINGS=all') };
+};
 /** Servers by the name that --stack takes. Those of the comparison have some settings, too. */
 const servers: Readonly<Record<string, Server>> = {
   pyjwt: { language: 'Python', file: 'python/pyjwt_settings.py', start: gunicorn('pyjwt_settings') },
   'python-jose': { language: 'Python', file: 'python/jose_settings.py', start: gunicorn('jose_settings') },
   authlib: comparedAs('Flask with Authlib'),
-  'golang-jwt': { language: 'Go', file: 'go/golangjwt_settings/main.go', start: 'exec $GO/golangjwt_settings' },
-  jwx: { language: 'Go', file: 'go/jwx_settings/main.go', start: 'exec $GO/jwx_settings', isPlain: true },
-  'ruby-jwt': { language: 'Ruby', file: 'ruby/settings.rb', start: 'exec ruby settings.rb' },
-  jsonwebtoken: { language: 'Rust', file: 'rust/src/bin/settings.rs', start: 'exec $RUST/settings' },
+  'golang-jwt': withSettings('golang-jwt with keyfunc'),
+  jwx: withSettings('jwx'),
+  'ruby-jwt': withSettings('Sinatra with ruby-jwt'),
+  jsonwebtoken: withSettings('axum with jsonwebtoken'),
   spring: comparedAs('Spring Boot resource server'),
   'mod-auth-openidc': comparedAs('Apache with mod_auth_openidc'),
   haproxy: comparedAs('HAProxy'),

@@ -12,7 +12,7 @@ import type { BlindFault } from './blind-list.ts';
 const { at, header, tokenOf, credentials, takes, opensIf, rejecting, rejection, bearer, adding } = faults;
 type Members = Record<string, unknown>;
 type Jwk = Readonly<JWK>;
-const now = () => Date.now() / 1000;
+export const now = () => Date.now() / 1000;
 
 /** A token as an application reads it. */
 interface Read {
@@ -24,7 +24,7 @@ interface Read {
   readonly issuer: string;
 }
 const decoded = (text: string) => Buffer.from(text, 'base64url').toString();
-function read(text: string, keysUrl: string): Read {
+export function read(text: string, keysUrl: string): Read {
   const [head = '', body = '', signature = ''] = text.split('.');
   return {
     head: JSON.parse(decoded(head)) as Members,
@@ -44,7 +44,7 @@ const isPs256 = ({ input, signature }: Read, jwk: Jwk) =>
     { key: publicKeyOf(jwk), padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 },
     signature,
   );
-const isHs256 = ({ input, signature }: Read, secret: string | Buffer) =>
+export const isHs256 = ({ input, signature }: Read, secret: string | Buffer) =>
   createHmac('sha256', secret).update(input).digest().equals(signature);
 
 /** How keys are kept: until one is missing, and then fetched again, at most every 30 seconds. */
@@ -84,7 +84,7 @@ function losing(): Keys {
 }
 
 /** What an application checks by itself, by the name of what is checked. */
-const rules = {
+export const rules = {
   alg: ({ head }: Read) => head.alg === 'RS256',
   crit: ({ head }: Read) => head.crit === undefined && head.b64 === undefined,
   key: ({ kty, n, use = 'sig', alg = 'RS256', key_ops: ops = ['verify'] }: Jwk) =>
@@ -130,19 +130,24 @@ function own(instead: Partial<Rules> = {}, keysOf: Keys = cooled(), inOutage?: P
   };
 }
 /** Accepts what this verifies, if the claims are right, and leaves the rest to the right server. */
-const also =
-  (isVerified: (token: Read, text: string, keysUrl: string) => unknown): Planted =>
+export const also =
+  (isVerified: (token: Read, text: string, keysUrl: string, request: Request) => unknown): Planted =>
   async (request, right, { keysUrl, respond }) => {
     try {
       const token = read(tokenOf(request), keysUrl);
       const isRight = claimRules.every((name) => rules[name](token)) && rules.scope(token);
-      if (isRight && (await isVerified(token, tokenOf(request), keysUrl))) return respond(token.claims);
+      if (isRight && (await isVerified(token, tokenOf(request), keysUrl, request))) return respond(token.claims);
     } catch {
       // It is for the right server.
     }
     return right(request);
   };
 const verifiedBy = async (text: string, key: CryptoKey | Uint8Array) => Boolean(await jwtVerify(text, key));
+export async function verifiedByCertificate({ x5c, alg }: Members, text: string): Promise<boolean> {
+  const [der = ''] = x5c as readonly string[];
+  const pem = `-----BEGIN CERTIFICATE-----\n${der.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----`;
+  return verifiedBy(text, await importX509(pem, String(alg)));
+}
 const knownKey = async ({ head }: Read, url: string) => (await load(url)).find(({ kid }) => kid === head.kid);
 /** Serves what was kept under a name that is read from the request. */
 function keeping(nameOf: (text: string) => unknown): Planted {
@@ -163,7 +168,7 @@ function keeping(nameOf: (text: string) => unknown): Planted {
     return response;
   };
 }
-const claimsOf = (text: string) => JSON.parse(decoded(text.split('.')[1] ?? '')) as Members;
+export const claimsOf = (text: string) => JSON.parse(decoded(text.split('.')[1] ?? '')) as Members;
 const bearerRejection = bearer('error="invalid_token"');
 const isUnknownType = ({ kty }: Jwk) => !['RSA', 'EC', 'OKP', 'oct'].includes(String(kty));
 async function seenKeys(url: string, seen: Map<string, Jwk>) {
@@ -201,13 +206,13 @@ export const bases = {
   own: own(),
   proofs,
 } as const satisfies Readonly<Record<string, Planted>>;
-type Base = keyof typeof bases;
+export type Based = readonly [keyof typeof bases, Planted];
 
-const right = (server: Planted): readonly [Base, Planted] => ['right', safe(server)];
-const byOwn = (...changes: Parameters<typeof own>): readonly [Base, Planted] => ['own', own(...changes)];
-const byProof = (server: Planted): readonly [Base, Planted] => ['proofs', server];
+export const right = (server: Planted): Based => ['right', safe(server)];
+export const byOwn = (...changes: Parameters<typeof own>): Based => ['own', own(...changes)];
+const byProof = (server: Planted): Based => ['proofs', server];
 
-export const blindServers: Readonly<Record<BlindFault, readonly [Base, Planted]>> = {
+export const blindServers: Readonly<Record<BlindFault, Based>> = {
   'takes the token from the query too (access_token=)': right(faults.inQuery('access_token')),
   'takes the token from a cookie named access_token': right(
     takes(/(?:^|; *)access_token=([^;\s]+)/, (request) => header(request, 'cookie')),
@@ -298,13 +303,7 @@ export const blindServers: Readonly<Record<BlindFault, readonly [Base, Planted]>
       return keys.some((key) => key.kty === 'RSA' && isRs256(token, key));
     }),
   ),
-  'verifies with the certificate in the header x5c': right(
-    also(async ({ head }, text) => {
-      const [der = ''] = head.x5c as readonly string[];
-      const pem = `-----BEGIN CERTIFICATE-----\n${der.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----`;
-      return verifiedBy(text, await importX509(pem, String(head.alg)));
-    }),
-  ),
+  'verifies with the certificate in the header x5c': right(also(({ head }, text) => verifiedByCertificate(head, text))),
   'reads the key from a file that kid names (../../dev/null)': right(
     also(
       (token) => token.head.alg === 'HS256' && isHs256(token, readFileSync(join('/var/keys', String(token.head.kid)))),

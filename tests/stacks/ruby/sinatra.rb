@@ -1,4 +1,5 @@
 # Sinatra and ruby-jwt with a loader of keys, as "JSON Web Key (JWK)" in its documentation.
+# With SETTINGS, it has every setting that --stack ruby-jwt names.
 require 'json'
 require 'jwt'
 require 'net/http'
@@ -17,11 +18,16 @@ loader = lambda do |options|
   { keys: @keys[:keys].select { |key| key.is_a?(Hash) && %w[RSA EC].include?(key[:kty]) } }
 end
 
+checks = { iss: ENV.fetch('ISSUER'), verify_iss: true, aud: ENV.fetch('AUDIENCE'), verify_aud: true }
+if ENV.key?('SETTINGS')
+  checks.update(required_claims: %w[iss aud exp], verify_expiration: true, exp_leeway: 5,
+                verify_not_before: true, nbf_leeway: 5)
+end
+
 get '/messages' do
   token = request.env['HTTP_AUTHORIZATION'].to_s[/\ABearer (.*)\z/, 1]
   begin
-    claims, = JWT.decode(token, nil, true, algorithms: ['RS256'], jwks: loader,
-                         iss: ENV.fetch('ISSUER'), verify_iss: true, aud: ENV.fetch('AUDIENCE'), verify_aud: true)
+    claims, = JWT.decode(token, nil, true, algorithms: ['RS256'], jwks: loader, **checks)
     content_type :json
     { hello: claims['sub'] }.to_json
   rescue JWT::DecodeError

@@ -1,4 +1,5 @@
-// lestrrat-go/jwx with a cache of keys, as "Parse and Verify a JWT (using key set)" in its documentation. Keys may lack alg, so it is inferred.
+// lestrrat-go/jwx with a cache of keys, as "Parse and Verify a JWT (using key set)" in its documentation. Keys may lack
+// alg, so it is inferred. With SETTINGS, it has every setting that --stack jwx names, and keys need alg.
 package main
 
 import (
@@ -7,6 +8,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/lestrrat-go/httprc/v3"
 	"github.com/lestrrat-go/jwx/v3/jwk"
@@ -16,7 +18,12 @@ import (
 
 func main() {
 	ctx := context.Background()
-	cache, err := jwk.NewCache(ctx, httprc.NewClient())
+	client := &http.Client{}
+	hasSettings := os.Getenv("SETTINGS") != ""
+	if hasSettings {
+		client.Timeout = 5 * time.Second
+	}
+	cache, err := jwk.NewCache(ctx, httprc.NewClient(httprc.WithHTTPClient(client)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -27,9 +34,14 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	checks := []jwt.ParseOption{jwt.WithIssuer(os.Getenv("ISSUER")), jwt.WithAudience(os.Getenv("AUDIENCE"))}
+	if hasSettings {
+		checks = append(checks, jwt.WithKeySet(keys), jwt.WithAcceptableSkew(5*time.Second), jwt.WithRequiredClaim("exp"))
+	} else {
+		checks = append(checks, jwt.WithKeySet(keys, jws.WithInferAlgorithmFromKey(true)))
+	}
 	http.HandleFunc("/messages", func(w http.ResponseWriter, r *http.Request) {
-		token, err := jwt.ParseRequest(r, jwt.WithKeySet(keys, jws.WithInferAlgorithmFromKey(true)),
-			jwt.WithIssuer(os.Getenv("ISSUER")), jwt.WithAudience(os.Getenv("AUDIENCE")))
+		token, err := jwt.ParseRequest(r, checks...)
 		if err != nil {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			w.WriteHeader(http.StatusUnauthorized)

@@ -1,4 +1,5 @@
 // axum with jsonwebtoken: an extractor as axum's example "jwt", keys as the example "auth0" of jsonwebtoken.
+// With SETTINGS, it has every setting that --stack jsonwebtoken names.
 use std::env;
 
 use axum::{Json, Router, extract::FromRequestParts, http::StatusCode, http::header::WWW_AUTHENTICATE, http::request::Parts};
@@ -31,6 +32,12 @@ impl FromRequestParts<Keys> for Claims {
         let mut validation = Validation::new(Algorithm::RS256);
         validation.set_audience(&[env::var("AUDIENCE").unwrap()]);
         validation.set_issuer(&[env::var("ISSUER").unwrap()]);
+        if env::var("SETTINGS").is_ok() {
+            validation.set_required_spec_claims(&["exp", "aud", "iss"]);
+            validation.validate_exp = true;
+            validation.validate_nbf = true;
+            validation.leeway = 5;
+        }
         Ok(decode(bearer.token(), &key, &validation).map_err(|_| UNAUTHORIZED)?.claims)
     }
 }
