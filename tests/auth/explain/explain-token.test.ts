@@ -173,6 +173,7 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
     {},
     'The audience is that of every user of gcloud',
   ],
+  ['AD FS itself', { aud: 'urn:microsoft:userinfo' }, {}, 'that of the userinfo endpoint of the issuer'],
   ['everybody at Azure', { aud: 'api://AzureADTokenExchange' }, {}, 'The audience is that of Azure'],
   ['the owner at GitHub', { aud: 'https://github.com/octo-org' }, {}, 'that of every workflow of an owner at GitHub'],
   ['every client of Okta', { aud: 'api://default' }, {}, 'The audience is that of every client of the issuer'],

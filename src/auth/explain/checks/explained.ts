@@ -108,7 +108,7 @@ const otherApis: readonly (readonly [api: string, audience: RegExp])[] = [
   ['Azure AD Graph', /^(?:https:\/\/graph\.windows\.net\/?|00000002-0000-0000-c000-000000000000)$/],
   ['Azure Resource Manager', /^https:\/\/management\.(?:azure|core\.windows)\.(?:com|net)\/?$/],
   ['the account console of Keycloak', /^account$/],
-  ['the userinfo endpoint of the issuer', /\/userinfo$/],
+  ['the userinfo endpoint of the issuer', /[/:]userinfo$/],
   ['every API', /^(?:\*|any)$/i],
   ['every client of the issuer', /^(?:api:\/\/)?default$|\/resources$/],
   ['AWS', /^sts\.amazonaws\.com$/],
