@@ -20,6 +20,8 @@ interface Cause {
 const inSeconds = (seconds: number) => nowSeconds() + seconds;
 const dpop = { dpop: 'on', publicUrl: 'https://api.example.test' } as const;
 const entra = { issuer: 'https://login.microsoftonline.com/t/v2.0' };
+const asVersion2 =
+  'the token has version 1.0, and ISSUER is that of version 2.0: set requestedAccessTokenVersion to 2 in the manifest of the API';
 const forgeRock = { issuer: 'https://am.example.test/am/oauth2/realms/root/realms/alpha' };
 const keycloak = { issuer: 'https://keycloak.example.test/realms/r' };
 const graph = { iss: 'https://sts.windows.net/t/', aud: 'https://graph.microsoft.com' };
@@ -101,7 +103,12 @@ const causes: Readonly<Record<string, Cause>> = {
   'of version 1.0 of Entra': {
     token: { claims: { iss: graph.iss } },
     options: entra,
-    says: 'the token has version 1.0, and ISSUER is that of version 2.0: set requestedAccessTokenVersion to 2 in the manifest of the API',
+    says: asVersion2,
+  },
+  'of version 1.0 of Entra in China': {
+    token: { claims: { iss: 'https://sts.chinacloudapi.cn/t/' } },
+    options: { issuer: 'https://login.partner.microsoftonline.cn/t/v2.0' },
+    says: asVersion2,
   },
   'with another scope in a claim that is not read': {
     token: { claims: { scope: undefined, scp: 'access_as_user' } },

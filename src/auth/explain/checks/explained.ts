@@ -124,8 +124,8 @@ export const otherApiOf = (audience: string) => otherApis.find(([, form]) => for
 /** An issuer of Keycloak, and not of ForgeRock, which has realms too. */
 export const keycloak = /(?<!\/oauth2\b.*)\/realms\/[^/]+$/;
 /** The issuers of Microsoft Entra: of tokens of version 1.0, and of version 2.0. */
-export const entraV1 = /^https:\/\/sts\.windows\.net\//;
-export const entraV2 = /^https:\/\/login\.microsoftonline\.\w+\//;
+export const entraV1 = /^https:\/\/sts\.(?:windows\.net|chinacloudapi\.cn)\//;
+export const entraV2 = /^https:\/\/login\.(?:partner\.)?microsoftonline\.\w+\//;
 
 export const joined = (values: readonly string[]) => values.join(', ');
 

@@ -1,6 +1,6 @@
 import type { RejectionReason } from '../../types.ts';
 import { isText, type Members } from '../../values/json.ts';
-import { otherApiOf, show } from '../checks/explained.ts';
+import { entraV1, entraV2, otherApiOf, show } from '../checks/explained.ts';
 
 /* What is known of an issuer by its identifier: its page, and whether its tokens are for others at all. */
 
@@ -9,7 +9,8 @@ const site = 'https://protected-api.github.io/protected-api';
 /** Where the site has each issuer that its identifier tells, or that of its callers. The others have any form. */
 const pages: readonly (readonly [page: string, identifier: RegExp])[] = [
   ['auth0', /\.auth0\.com\/$/],
-  ['entra', /^https:\/\/(?:login\.microsoftonline\.\w+|sts\.windows\.net)\//],
+  ['entra', entraV1],
+  ['entra', entraV2],
   ['entra#azure-ad-b2c-and-entra-external-id', /^https:\/\/[\w-]+\.(?:b2clogin|ciamlogin)\.com\//],
   ['others#forgerock-and-pingam', /\/oauth2\/realms\//],
   ['okta', /\.okta(?:preview|-emea)?\.com(?:\/|$)/],
