@@ -28,7 +28,8 @@ export const roles: Readonly<Record<string, { readonly minutes: number; readonly
     minutes: 20,
     pages: pagesOf('mcp/index mcp/tools mcp/connect'),
   },
-  caller: { minutes: 8, pages: pagesOf('guides/callers') },
+  // After the blocks for browsers, each language has one of its own.
+  caller: { minutes: 8, pages: [upTo('guides/callers', 'Other languages')] },
   contributor: { minutes: 12, pages: ['CONTRIBUTING.md'] },
 };
 
