@@ -20,7 +20,10 @@ type Row = readonly [
 ];
 
 const [one, another] = [certificate('a'), certificate('b')];
-const deployment = { iss: github, aud: 'https://deploy.example.com', repository_id: '123456', ref: 'refs/heads/main' };
+const deployment = {
+  ...{ iss: github, aud: 'https://deploy.example.com' },
+  ...{ repository_id: '123456', ref: 'refs/heads/main', event_name: 'push' },
+};
 const lookUp = 'Issuers that a function looks up';
 const allTenants = 'issuers/entra#Several tenants';
 const ofTenant = (tid: string) => ({
@@ -296,6 +299,13 @@ const rows: readonly Row[] = [
   [allTenants, 'GET /', ofTenant('8eaef023-2b34-4da1-9baa-8bc8c9d6a490'), 200, 'scp'],
   [allTenants, 'GET /', ofTenant(crypto.randomUUID()), 401, 'required claim'],
   ['guides/several-issuers#A list', 'GET /', { ...deployment, ref: 'refs/heads/x' }, 401, 'required claim'],
+  [
+    'guides/several-issuers#A list',
+    'GET /',
+    { ...deployment, event_name: 'pull_request_target' },
+    401,
+    'required claim',
+  ],
   [`guides/several-issuers#${lookUp}`, 'GET /', { org: '42' }, 200, url],
   [`guides/several-issuers#${lookUp}`, 'GET /', { org: '43' }, 401, 'required claim'],
   [`guides/several-issuers#${lookUp}`, 'GET /', { iss: github }, 401, 'issuer is not accepted'],
