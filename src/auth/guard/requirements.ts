@@ -4,7 +4,7 @@ import { type ClaimsCheck, claimsCheck, ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims, Requirements } from '../types.ts';
 import { isPlainWord } from '../values/ascii.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { hasMember, isJsonObject, isListOf, memberOf, namesIn } from '../values/json.ts';
+import { hasMember, isListOf, isRecord, memberOf, namesIn } from '../values/json.ts';
 import { createGrantReader, createScopeReader, requirementError, type ScopeRules } from './scopes.ts';
 
 /** What a challenge names (RFC 6750 §3, RFC 9470 §3), whether the token has it or not. */
@@ -66,7 +66,7 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
     Object.freeze([...new Set(grantedBy(claims))].filter((name) => name !== ''));
 
   const readRequirements = (requirements: Requirements, route?: string): RoutePolicy => {
-    if (!isJsonObject(requirements))
+    if (!isRecord(requirements))
       throw requirementError(
         `they must be an object such as { scope: 'read:messages' }, got ${describeValue(requirements)}`,
         route,

@@ -1,6 +1,6 @@
 import { inTests } from '../options/foreign-guard.ts';
 import type { CheckRequirements, GuardRequest, OptionalAuth, RejectionOptions } from '../types.ts';
-import { isJsonObject, memberOf, namesIn } from '../values/json.ts';
+import { isRecord, memberOf, namesIn } from '../values/json.ts';
 import { type Decision, isAccepted } from './decision.ts';
 import { guards, type PreparedGuard } from './prepared-guard.ts';
 
@@ -32,7 +32,7 @@ export function createRouteCheck(
 ): (request: GuardRequest) => Promise<Decision> {
   const { prepare, toError } = preparedGuard(guard);
   const check = prepare(requirements);
-  const rejection = isJsonObject(options) ? (memberOf(options, 'rejection') ?? 'send') : undefined;
+  const rejection = isRecord(options) ? (memberOf(options, 'rejection') ?? 'send') : undefined;
   const isKnown = rejection !== undefined && namesIn(options).every((name) => name === 'rejection');
   if (!isKnown || (rejection !== 'send' && rejection !== 'throw'))
     throw new TypeError("Cannot set up a route: the third argument must be { rejection: 'throw' }, or be left out");

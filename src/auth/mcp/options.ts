@@ -4,7 +4,7 @@ import { quote } from '../options/describe-value.ts';
 import { boolean, callback, code, integer, list, withDefault } from '../options/kinds.ts';
 import { checkMembers } from '../options/members.ts';
 import type { FixedScope, Guard, GuardRequest } from '../types.ts';
-import { hasMember, isJsonObject, isText, namesIn } from '../values/json.ts';
+import { hasMember, isJsonObject, isRecord, isText, namesIn } from '../values/json.ts';
 import { ignoreRejection } from '../values/promises.ts';
 import { isLoopbackHost, parseUrl } from '../values/url.ts';
 import { isPublicMethod, type McpFault, type McpMessage, rejectionOf, toolOf } from './message.ts';
@@ -49,7 +49,7 @@ function readOrigin(origin: unknown): string | undefined {
 }
 
 const optionRules = {
-  tools: withDefault(code<object>('an object that maps names of tools to scopes', isJsonObject), {}),
+  tools: withDefault(code<object>('an object that maps names of tools to scopes', isRecord), {}),
   // Validated as the requirement of a guard.
   scope: code<FixedScope>('a scope', () => true),
   scopeOf: callback<NonNullable<McpOptions['scopeOf']>>(),

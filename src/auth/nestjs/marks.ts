@@ -1,6 +1,6 @@
 import { createPolicyReader, requirementNames } from '../guard/requirements.ts';
 import type { CheckRequirements } from '../types.ts';
-import { deepFreeze, hasMember, isJsonObject, memberOf, namesIn } from '../values/json.ts';
+import { deepFreeze, hasMember, isJsonObject, isRecord, memberOf, namesIn } from '../values/json.ts';
 import { sharedMap } from '../values/shared.ts';
 
 /*
@@ -59,7 +59,7 @@ export const { readRequirements } = createPolicyReader({
  * are read again, changes nothing. What is not valid stays as it is.
  */
 export function copyRequirements(requirements: CheckRequirements): CheckRequirements {
-  if (!isJsonObject(requirements)) return requirements;
+  if (!isRecord(requirements)) return requirements;
   const given = requirementNames.filter((name) => hasMember(requirements, name));
   const names = new Set([...given, ...namesIn(requirements)]);
   return deepFreeze(Object.fromEntries([...names].map((name) => [name, copyOf(memberOf(requirements, name))])));

@@ -1,4 +1,4 @@
-import { isJsonObject, isText, namesIn } from '../values/json.ts';
+import { isRecord, isText, namesIn } from '../values/json.ts';
 import type { Sentence, Wording } from './wording.ts';
 
 /*
@@ -92,8 +92,7 @@ export function pairs<Value>(
   readMember: (name: string, value: unknown) => Value | undefined,
 ): DefaultedRule<Readonly<Record<string, Value>>> {
   const read = (given: unknown) => {
-    // A Map has no members.
-    if (!isJsonObject(given) || Symbol.iterator in given) return undefined;
+    if (!isRecord(given)) return undefined;
     const members = namesIn(given).map((name) => [name, readMember(name, given[name])] as const);
     return members.some(([, value]) => value === undefined)
       ? undefined

@@ -1,4 +1,4 @@
-import { isJsonObject, type Members, memberOf, namesIn } from '../values/json.ts';
+import { isRecord, type Members, memberOf, namesIn } from '../values/json.ts';
 import { describeValue } from './describe-value.ts';
 import type { DefaultedRule, OptionRule } from './kinds.ts';
 import { describeUnknown } from './spelling.ts';
@@ -42,7 +42,7 @@ export function checkMembers<Given extends Rules>(
   given: unknown,
   required?: readonly string[],
 ): { readonly [Name in keyof Given]: ValueOf<Given[Name]> } {
-  const { values, fault } = isJsonObject(given)
+  const { values, fault } = isRecord(given)
     ? readMembers(rules, given, required)
     : { values: {}, fault: `options must be an object, got ${describeValue(given)}` };
   if (fault !== undefined) throw new TypeError(`${action}: ${fault}`);

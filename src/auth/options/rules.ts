@@ -5,7 +5,7 @@ import { isStandardSchema } from '../token/claims-schema.ts';
 import type { Algorithm, CheckedOptions, ClientCertificate, OptionValues, OwnName, ProofAlgorithm } from '../types.ts';
 import { isPlainWord } from '../values/ascii.ts';
 import { ifPossible } from '../values/faults.ts';
-import { isJsonObject, isListOf, isText } from '../values/json.ts';
+import { isJsonObject, isListOf, isRecord, isText } from '../values/json.ts';
 import { isSecureUrl } from '../values/url.ts';
 import { createIssuersReader, isUrl } from './issuers.ts';
 import type { DefaultedRule, OptionRule } from './kinds.ts';
@@ -32,7 +32,7 @@ function readRequiredValues(name: string, given: unknown): readonly (string | nu
 }
 
 function areHeaders(value: unknown): boolean {
-  if (!isJsonObject(value) || !Object.values(value).every((member) => typeof member === 'string')) return false;
+  if (!isRecord(value) || !Object.values(value).every((member) => typeof member === 'string')) return false;
   if (Object.keys(value).some(isConnectionHeader)) return false;
   return ifPossible(() => new Headers(value as Record<string, string>)) !== undefined;
 }

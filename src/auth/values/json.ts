@@ -8,6 +8,9 @@ export function isJsonObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether an application can say something by the names of its members: a Map has none, and would say nothing. */
+export const isRecord = (value: unknown): value is Members => isJsonObject(value) && !(Symbol.iterator in value);
+
 /** Whether a value is a list of such members. A hole counts as a member that is undefined. */
 export function isListOf<Member>(
   value: unknown,

@@ -288,7 +288,9 @@ const mistakes: readonly (readonly [requirements: unknown, problem: string])[] =
   ...['false', null].map((optional) => [{ optional }, 'optional must be true or false, got '] as const),
   ...[{ scopes: 'a' }, Object.create({ scopes: 'a' })].map((it) => [it, 'scopes is not a requirement. Use '] as const),
   [{ authorize: () => true }, 'authorize is not a requirement. Use scope, acr, maxAge, optional'],
-  ...['a', '', null].map((it) => [it, "they must be an object such as { scope: 'read:messages' }, got "] as const),
+  ...['a', '', null, new Map([['scope', 'a']])].map(
+    (it) => [it, "they must be an object such as { scope: 'read:messages' }, got "] as const,
+  ),
 ];
 test.each(mistakes)('check() names what is wrong with the requirements %j', async (requirements, problem) => {
   const checked = createGuard(offline()).check(new Request('http://localhost/'), requirements as Requirements);

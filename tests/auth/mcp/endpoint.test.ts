@@ -421,6 +421,7 @@ describe('protectMcp() and requireMcp() reject', () => {
     ['an empty scope of a tool', { tools: { add: [] } }, 'the tool "add": scope is an empty list'],
     ['two scopes in one', { tools: { add: 'a b' } }, "Write ['a', 'b']"],
     ['a list of tools', { tools: ['add'] }, 'tools must be an object'],
+    ['a Map of tools', { tools: new Map([['add', 'write']]) }, 'tools must be an object'],
     ['a scope that is none', { scope: 5 }, 'every request'],
     ['a tool in both', { tools: { add: 'a' }, publicTools: ['add'] }, 'the tool "add" must not be in both'],
     ['an origin with a path', { origins: ['https://app.example.com/'] }, 'origins must be'],
@@ -442,6 +443,7 @@ describe('protectMcp() and requireMcp() reject', () => {
     ['an unset function', { scopeOf: undefined }, 'scopeOf must be a function'],
     ['no length', { maxBodyBytes: 0 }, 'maxBodyBytes must be'],
     ['no options', undefined, 'options must be an object'],
+    ['a Map of options', new Map([['tools', {}]]), 'options must be an object'],
   ])('%s', (_, options, problem) => {
     const given = options as typeof nothing;
     expect(() => protectMcp(guardFor(), given, () => new Response())).toThrow(problem);

@@ -468,6 +468,7 @@ describe('a mistake is a TypeError where it is made:', () => {
     ['no guard', () => tokenGuard(issuer.options as never), 'expected a guard'],
     ['a requirement of tokenGuard()', () => tokenGuard(guard, { scope: '' }), 'scope'],
     ['a requirement of @RequireToken()', () => RequireToken({ scope: '' }), 'scope'],
+    ['a Map for @RequireToken()', () => RequireToken(new Map([['scope', 'a']]) as never), 'they must be an object'],
     ['an unset variable', () => RequireToken({ scope: undefined } as never), 'scope is undefined'],
     ['an unknown requirement', () => RequireToken({ scopes: 'a' } as never), 'scopes is not a requirement'],
     ['two decorators', () => Public()(RequireToken()(Scoped) ?? Scoped), 'use one of'],

@@ -158,7 +158,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   errorHeaders: {
     valid: [{}, { 'cache-control': 'no-store' }],
     wrong: [
-      ...[7, 'a: b', [], { a: 1 }, { 'a b': 'c' }, { a: 'b\nc: d' }],
+      ...[7, 'a: b', [], new Map(), { a: 1 }, { 'a b': 'c' }, { a: 'b\nc: d' }],
       ...ofConnections.map((name) => ({ [name]: '0' })),
     ],
   },
