@@ -165,6 +165,18 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
     { requiredClaims: { sub: 'system:serviceaccount:default:a' } },
     'Only tokens with this sub',
   ],
+  [
+    'a workflow of GitHub',
+    { sub: 'repo:o/r:ref:refs/heads/main', repository_id: '1', ref: 'refs/heads/main', scope: undefined },
+    { requiredClaims: { repository_id: '1', ref: 'refs/heads/main' } },
+    'Only tokens with this repository_id, ref are accepted',
+  ],
+  [
+    'a job of GitLab',
+    { sub: 'project_path:g/p:ref_type:branch:ref:main', project_id: '1', pipeline_source: 'push', scope: undefined },
+    { requiredClaims: { project_id: '1', pipeline_source: 'push' } },
+    'Only tokens with this project_id, pipeline_source are accepted',
+  ],
   ['an ID token of a client', { aud: 'a', azp: 'a', scope: '', nonce: 'n' }, { requireScope: true }, 'ID token'],
   ['everybody at AWS', { aud: 'sts.amazonaws.com' }, {}, 'The audience is that of AWS'],
   [

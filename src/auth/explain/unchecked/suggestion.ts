@@ -6,7 +6,7 @@ import { settingOf } from '../../options/setting.ts';
 import type { Claims, GuardOptions } from '../../types.ts';
 import { isPlainWord } from '../../values/ascii.ts';
 import { isJsonObject, isText, type Members } from '../../values/json.ts';
-import { doubtKind, otherApiOf, show } from '../checks/explained.ts';
+import { doubtKind, joined, otherApiOf, show } from '../checks/explained.ts';
 import { pageOf, whyNoSetting } from './issuer-pages.ts';
 
 /*
@@ -43,8 +43,12 @@ const scopeClaims = ['scope', 'scp', 'permissions', 'roles', '/app_metadata/perm
 /** What clients request for themselves. It permits nothing at an API. */
 const signInScopes = /^(?:|openid|profile|email|address|phone|offline_access)$/;
 
-/** Workloads of SPIFFE and Kubernetes, which get tokens for any audience. */
-const machine = /^(?:spiffe:\/\/|system:serviceaccount:)/;
+/** The claims that identify a workload that gets tokens for any audience, by the beginning of its issuer or sub. */
+const workloads: readonly (readonly [identifier: RegExp, claims: readonly string[]])[] = [
+  [/^spiffe:\/\/|^system:serviceaccount:|^https:\/\/accounts\.google\.com$/, ['sub']],
+  [/^repo:/, ['repository_id', 'ref', 'event_name']],
+  [/^project_path:/, ['project_id', 'ref_protected', 'pipeline_source']],
+];
 
 /** Whether a value can stand in a list of settings and in quotes. */
 const isWritable = (value: unknown): value is string => isPlainWord(value) && !/[,']/.test(value);
@@ -64,10 +68,13 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
   const isForClient = audiences.some(isClient);
   const { hasScopes, ...scopes } = suggestScopes(claims, audienceClaim !== undefined);
   const doubt = doubtKind(claims);
-  // Tokens of CI systems and bots have no scopes, and machines choose the audience: only this one is accepted.
-  const isOnly = isWritable(claims.sub) && (machine.test(claims.sub) || (isForClient && !hasScopes && doubt === ''));
+  const [, identifying] = workloads.find(([form]) => [claims.sub, iss].some((each) => form.test(show(each)))) ?? [];
+  // Tokens of bots have no scopes, and workloads choose the audience: only this one is accepted.
+  const only = identifying ?? (isForClient && !hasScopes && doubt === '' ? ['sub'] : []);
+  const own = only.filter((name) => isWritable(claims[name])).map((name) => [name, String(claims[name])] as const);
+  const isOnly = own.length > 0;
   // An ID token has the client as its aud, which would count.
-  const requiredClaims = { ...(audienceClaim && { aud: null }), ...(isOnly && { sub: String(claims.sub) }) };
+  const requiredClaims = { ...(audienceClaim && { aud: null }), ...Object.fromEntries(own) };
   const found = {
     issuer,
     audience: audiences.length > 1 ? audiences : audiences[0],
@@ -89,7 +96,7 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
     isExpired(claims) && 'This token has expired: these settings accept a new one',
     ...doubtAudience(claims, audiences, audienceClaim),
     isForClient && !hasScopes && 'The token grants no scope, so it may be an ID token',
-    isOnly && 'Only tokens with this sub are accepted',
+    isOnly && `Only tokens with this ${joined(own.map(([name]) => name))} are accepted`,
     claims.cnf !== undefined &&
       'The token is bound to a key or a certificate: see the options dpop and clientCertificate',
   ];
