@@ -1,7 +1,7 @@
 import { isTemplate, isTenant } from '../keys/tenants.ts';
 import { canonicalUrl } from '../proof/normalize-url.ts';
 import type { CheckedOptions, GuardOptions } from '../types.ts';
-import { isJsonObject, memberOf, namesIn } from '../values/json.ts';
+import { isJsonObject, isPlainObject, memberOf, namesIn } from '../values/json.ts';
 import { isSecureUrl, parseUrl } from '../values/url.ts';
 import { describeValue } from './describe-value.ts';
 import { rejectForeignGuard } from './foreign-guard.ts';
@@ -77,16 +77,13 @@ export const haveEqualOptions = (some: CheckedOptions, others: CheckedOptions): 
     return optionRules[name].kind === 'code' ? one === other : areEqual(one, other);
   });
 
-/** Whether a value is a list or an object literal, which has all that it holds in its own members. */
-const isPlain = (value: unknown): value is object =>
-  Array.isArray(value) || (isJsonObject(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value)));
-
 /** Compares plain values by their members. Anything else, such as `introspect`, is equal only to itself. */
 function areEqual(one: unknown, other: unknown): boolean {
-  if (!isPlain(one) || !isPlain(other)) return one === other;
+  if (!hasMembers(one) || !hasMembers(other)) return one === other;
   return Object.keys({ ...one, ...other }).every((name) => areEqual(Reflect.get(one, name), Reflect.get(other, name)));
 }
 
+const hasMembers = (value: unknown): value is object => Array.isArray(value) || isPlainObject(value);
 const withoutSlash = (url: string) => canonicalUrl(url).replace(/(?<!\/)\/+$/, '');
 const originOf = (url = '') => parseUrl(url)?.origin ?? 'none';
 

@@ -2,6 +2,7 @@ import { type Rejected, rejectFor } from '../rejections.ts';
 import type { GuardRequest } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import { ifPossible } from '../values/faults.ts';
+import { isPlainObject } from '../values/json.ts';
 import { ignoreRejection } from '../values/promises.ts';
 
 /** Headers that clients set themselves: those of RFC 9110, of Fetch and of the standards that the guard reads. */
@@ -63,11 +64,9 @@ export async function rejectCertificate(certificate: unknown, thumbprint: unknow
 
 /** Without a certificate, `getPeerCertificate()` of Node.js returns an empty object, or null after the connection. */
 function isNone(value: unknown): boolean {
-  return value === undefined || value === null || value === '' || (isPlain(value) && Object.keys(value).length === 0);
+  if (isPlainObject(value)) return Object.keys(value).length === 0;
+  return value === undefined || value === null || value === '';
 }
-
-const isPlain = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && [null, Object.prototype].includes(Object.getPrototypeOf(value));
 
 /** Resolves to the SHA-256 thumbprint of one certificate (RFC 8705 §3.1), or to undefined for anything else. */
 export async function certificateThumbprint(certificate: unknown): Promise<string | undefined> {

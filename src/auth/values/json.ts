@@ -11,6 +11,10 @@ export function isJsonObject(value: unknown): value is Members {
 /** Whether an application can say something by the names of its members: a Map has none, and would say nothing. */
 export const isRecord = (value: unknown): value is Members => isJsonObject(value) && !(Symbol.iterator in value);
 
+/** Whether a value is an object literal, which has all that it holds in its own members. */
+export const isPlainObject = (value: unknown): value is Members =>
+  isJsonObject(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value));
+
 /** Whether a value is a list of such members. A hole counts as a member that is undefined. */
 export function isListOf<Member>(
   value: unknown,
