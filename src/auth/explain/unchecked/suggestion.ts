@@ -68,10 +68,7 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
   const isForClient = audiences.some(isClient);
   const { hasScopes, ...scopes } = suggestScopes(claims, audienceClaim !== undefined);
   const doubt = doubtKind(claims);
-  const [, identifying] = workloads.find(([form]) => [claims.sub, iss].some((each) => form.test(show(each)))) ?? [];
-  // Tokens of bots have no scopes, and workloads choose the audience: only this one is accepted.
-  const only = identifying ?? (isForClient && !hasScopes && doubt === '' ? ['sub'] : []);
-  const own = only.filter((name) => isWritable(claims[name])).map((name) => [name, String(claims[name])] as const);
+  const own = ownClaims(claims, isForClient && !hasScopes && doubt === '');
   const isOnly = own.length > 0;
   // An ID token has the client as its aud, which would count.
   const requiredClaims = { ...(audienceClaim && { aud: null }), ...Object.fromEntries(own) };
@@ -106,6 +103,13 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
     page: pageOf(iss) ?? pageOf(claims.sub),
     warnings: warnings.filter((warning) => warning !== false),
   };
+}
+
+/** Returns the claims that only this workload or bot has. Workloads choose the audience, and bots get no scopes. */
+function ownClaims(claims: Members, isBot: boolean) {
+  const isOf = (form: RegExp) => [claims.sub, claims.iss].some((each) => form.test(show(each)));
+  const names = workloads.find(([form]) => isOf(form))?.[1] ?? (isBot ? ['sub'] : []);
+  return names.filter((name) => isWritable(claims[name])).map((name) => [name, String(claims[name])] as const);
 }
 
 /** Returns a value as a setting: lists with commas, an object as JSON. */
