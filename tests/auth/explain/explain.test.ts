@@ -298,6 +298,14 @@ explains('a token without a type where access tokens have one', { settings: { TO
   'type JWT rejected: TOKEN_TYPE is at+jwt',
   "ID token. If the issuer's access tokens have no typ, set TOKEN_TYPE to jwt…",
 ]);
+explains(
+  'another type where access tokens have one',
+  { header: { typ: 'logout+jwt' }, settings: { TOKEN_TYPE: 'at+jwt' } },
+  [
+    'type logout+jwt rejected: TOKEN_TYPE is at+jwt',
+    '401 invalid_token: the token has the type logout+jwt: the client must send an access token, not another kind of JWT such as an ID token',
+  ],
+);
 explains('a critical header', { header: { crit: ['exp'], exp: 1 } }, [
   'type crit ["exp"] rejected: no token with crit is accepted',
   '401 invalid_token: …',
@@ -356,6 +364,14 @@ for (const [claim, claims] of Object.entries({
     'scope scope none rejected: read:messages is required, SCOPE_CLAIM is scope',
     `403 insufficient_scope: set SCOPE_CLAIM to ${claim}, the claim that has the scope${elsewhere}`,
   ]);
+explains(
+  'a user who lacks the role, whose client has the scope',
+  { claims: { scope: 'read:messages', realm: { roles: [] } }, settings: { SCOPE_CLAIM: '/realm/roles' } },
+  [
+    'scope realm {"roles":[]} rejected: read:messages is required, SCOPE_CLAIM is /realm/roles',
+    `403 insufficient_scope: the issuer must grant read:messages in /realm/roles. It is in scope: only if that claim decides, set SCOPE_CLAIM to it${elsewhere}`,
+  ],
+);
 explains('a token without a required claim', { claims: { tid: 't' }, settings: { REQUIRED_CLAIMS: 'tid=t,org=o' } }, [
   'claims tid=t, org=none rejected: REQUIRED_CLAIMS is tid=t, org=o',
   '401 invalid_token: the token has tid=t, org=none, and REQUIRED_CLAIMS is tid=t, org=o: change that, or what the issuer adds',

@@ -62,10 +62,11 @@ function describeAlgorithm(explained: Explained): Check {
 function describeType(explained: Explained): Check {
   const { header, options, nameOf } = explained;
   const { crit, typ } = header;
-  const isStrict = options.tokenType !== 'jwt';
-  const untyped = isStrict ? `. If the issuer's access tokens have no typ, set ${nameOf('tokenType')} to jwt` : '';
+  // A type such as logout+jwt is that of no access token.
+  const isCommon = options.tokenType !== 'jwt' && allowsType('jwt', typ);
+  const untyped = isCommon ? `. If the issuer's access tokens have no typ, set ${nameOf('tokenType')} to jwt` : '';
   const text = `the token has the type ${show(typ)}: the client must send an access token, not another kind of JWT such as an ID token${untyped}`;
-  const advice = isStrict && allowsType('jwt', typ) ? { text, change: { tokenType: 'jwt' as const } } : text;
+  const advice = isCommon ? { text, change: { tokenType: 'jwt' as const } } : text;
   const wants = crit === undefined ? expectedBy(explained) : 'no token with crit is accepted';
   return check('type', crit === undefined ? show(typ) : `crit ${show(crit)}`, wants, {
     ...(hasOtherType(explained) && { type_unsupported: advice }),

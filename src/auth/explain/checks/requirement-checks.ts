@@ -1,4 +1,5 @@
 import { requirementReasons } from '../../guard/requirements.ts';
+import { claimReader } from '../../token/claims.ts';
 import { isJsonObject, type Members } from '../../values/json.ts';
 import { type Check, check, type Explained, expectedBy, joined, pairsOf, show, showTime } from './explained.ts';
 import { describeProof } from './proof-checks.ts';
@@ -81,13 +82,17 @@ function describeScope({ claims, options, requirements: { scope }, nameOf }: Exp
   const isChecked = wanted !== '' || options.requireScope;
   const has = isChecked ? joined([...sources].map((name) => `${name} ${show(claims[name])}`)) : undefined;
   const requested = join(required.map((name) => scopeRequestPrefix + name)) || 'of this API';
+  // A claim that was chosen is not replaced because a user lacks the role.
+  const chosen = scopeClaim.find((name) => name !== 'scope' && claimReader(name)(claims) !== undefined);
   const advice =
     claim === undefined
       ? `the client must request ${wanted === '' ? 'a' : 'the'} scope ${requested}, and the issuer must grant it`
-      : {
-          text: `set ${nameOf('scopeClaim')} to ${claim}, the claim that has the scope${granting ? '' : 's of this token'}`,
-          change: { scopeClaim: [claim] },
-        };
+      : chosen !== undefined
+        ? `the issuer must grant ${wanted} in ${chosen}. It is in ${claim}: only if that claim decides, set ${nameOf('scopeClaim')} to it`
+        : {
+            text: `set ${nameOf('scopeClaim')} to ${claim}, the claim that has the scope${granting ? '' : 's of this token'}`,
+            change: { scopeClaim: [claim] },
+          };
   const passed = wanted === '' ? 'sufficient' : `sufficient for ${wanted}`;
   return check('scope', has, joined(settings), { scope_insufficient: advice }, passed);
 }
