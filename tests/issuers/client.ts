@@ -1,5 +1,7 @@
 import * as openid from 'openid-client';
 import { browse, callback } from '../support/authorization-server.ts';
+import { certificate } from '../support/certificates.ts';
+import { proofKey, publicJwk } from '../support/proof.ts';
 
 /*
  * How clients get tokens of a real server: by openid-client, from the metadata on. A person signs in by submitting the
@@ -25,10 +27,33 @@ export async function forApplication(client: openid.Configuration, parameters: R
   return (await openid.clientCredentialsGrant(client, parameters)).access_token;
 }
 
-/** Returns a token that is bound to a key of the client (RFC 9449). */
+/** Returns a token that is bound to the key with which `proven` signs (RFC 9449). */
 export async function boundToken(client: openid.Configuration, parameters: Readonly<Record<string, string>>) {
-  const DPoP = openid.getDPoPHandle(client, await openid.randomDPoPKeyPair());
+  const importKey = (key: object, usage: 'sign' | 'verify') =>
+    crypto.subtle.importKey('jwk', key, { name: 'ECDSA', namedCurve: 'P-256' }, true, [usage]);
+  const jwk = proofKey().export({ format: 'jwk' });
+  const pair = {
+    publicKey: await importKey(publicJwk(proofKey()), 'verify'),
+    privateKey: await importKey(jwk, 'sign'),
+  };
+  const DPoP = openid.getDPoPHandle(client, pair);
   return (await openid.clientCredentialsGrant(client, parameters, { DPoP })).access_token;
+}
+
+/** Returns a token that is bound to the client's certificate, which a proxy in front of the server passes on. */
+export async function certifiedToken(
+  issuer: string,
+  { id, secret }: Client,
+  parameters: Readonly<Record<string, string>>,
+  header = 'client-cert',
+) {
+  const client = await discover(issuer, { id, secret });
+  client[openid.customFetch] = (url, init) => {
+    const headers = new Headers(init.headers);
+    headers.set(header, certificate('a').escaped);
+    return overLoopback[openid.customFetch](url, { ...init, headers });
+  };
+  return forApplication(client, parameters);
 }
 
 /** Returns the tokens of a user who has signed in, with PKCE (RFC 7636). */
@@ -36,6 +61,7 @@ export async function forUser(
   client: openid.Configuration,
   username: string,
   parameters: Readonly<Record<string, string>>,
+  cookies = new Map<string, string>(),
 ) {
   const pkceCodeVerifier = openid.randomPKCECodeVerifier();
   const [state, nonce] = [openid.randomState(), openid.randomNonce()];
@@ -45,7 +71,6 @@ export async function forUser(
     code_challenge_method: 'S256',
     ...{ state, nonce, ...parameters },
   });
-  const cookies = new Map<string, string>();
   let response = await browse(url, cookies);
   for (let page = 0; page < 3 && !response.headers.get('location'); page += 1)
     response = await submit(response, cookies, username);
@@ -53,6 +78,13 @@ export async function forUser(
   const { resource } = parameters;
   const checks = { pkceCodeVerifier, expectedState: state, expectedNonce: nonce };
   return openid.authorizationCodeGrant(client, at, checks, resource === undefined ? undefined : { resource });
+}
+
+/** Ends the session of a user who has signed in with these cookies, at the metadata's end of sessions. */
+export async function signOut(client: openid.Configuration, idToken: string | undefined, cookies: Map<string, string>) {
+  const url = openid.buildEndSessionUrl(client, { id_token_hint: idToken ?? '' });
+  const response = await browse(url, cookies);
+  if (response.ok && /<form/.test(await response.clone().text())) await submit(response, cookies, '');
 }
 
 /** Submits the form of a page, with the name and the password of a user where it asks for them. */
@@ -72,18 +104,12 @@ async function submit(response: Response, cookies: Map<string, string>, username
   return browse(new URL(unescaped(action), response.url), cookies, form);
 }
 
-/** Returns the hook of a guard that asks the introspection endpoint, as a client of the server (RFC 7662 §2.1). */
-export function introspector(issuer: string, { id, secret }: Client, more: object) {
-  const origin = issuer.replace(/\/$/, '');
+/** Returns the hook of a guard that asks this introspection endpoint, as a client of the server (RFC 7662 §2.1). */
+export function introspector(endpoint: string, { id, secret }: Client, more: object) {
   return async (token: string, { signal }: { readonly signal: AbortSignal }) => {
     const headers = { authorization: `Basic ${btoa(`${id}:${secret}`)}` };
-    const response = await fetch(`${origin}/introspect/`, {
-      method: 'POST',
-      body: new URLSearchParams({ token }),
-      headers,
-      signal,
-      keepalive: false,
-    });
+    const body = new URLSearchParams({ token, token_type_hint: 'access_token' });
+    const response = await fetch(endpoint, { method: 'POST', body, headers, signal, keepalive: false });
     return { ...((await response.json()) as object), ...more };
   };
 }

@@ -29,7 +29,9 @@ const rows: readonly Row[] = [
   ['OpenAuth', 'ES256', 'open-auth.mjs', { settings: { SCOPE_CLAIM: '/properties/permissions' } }],
   ['oauth2-mock-server', 'RS256', 'mock-server.mjs'],
   ['oauth2-mock-server', 'PS256', 'mock-server.mjs'],
+  ['oauth2-mock-server', 'ES256', 'mock-server.mjs'],
   ['oauth2-mock-server', 'ES384', 'mock-server.mjs'],
+  ['oauth2-mock-server', 'EdDSA', 'mock-server.mjs'],
   ['Glewlwyd', 'RS256', 'glewlwyd.mjs'],
   ['Glewlwyd', 'ES256', 'glewlwyd.mjs'],
 ];

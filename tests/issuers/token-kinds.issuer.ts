@@ -1,15 +1,29 @@
-import { describe, expect, setSystemTime, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createGuard, optionsFromEnvironment } from 'protected-api';
 import { explainToken } from 'protected-api/explain';
 import { issuers } from '../../scripts/issuer-pages.ts';
+import { certificate } from '../support/certificates.ts';
 import { startedFor } from '../support/fixture.ts';
 import { bearer, SCOPE } from '../support/mint.ts';
 import { isNight } from '../support/node-versions.ts';
+import { proven } from '../support/proof.ts';
+import { testOverTime } from './over-time.ts';
 import { realServers } from './servers/real.ts';
+import { type RealServer, rowsOf, type Sent, type Settings } from './servers/real-server.ts';
+import { type Seen, seen } from './servers/seen.ts';
 import { start } from './servers/start.ts';
 
 /** Whether this is a pipeline's run by day, which has no minutes for these. */
 const isBrief = process.env.CI === 'true' && !isNight;
+const url = 'https://api.example.com/';
+
+/** Returns the headers of a request with a token, and what else is sent with it. */
+function headersOf(token: string, sent: Sent | undefined): Record<string, string> {
+  if (sent === 'proof') return proven(token, url);
+  const names = { certificate: 'a', anotherCertificate: 'b' } as const;
+  const name = sent && sent !== 'introspected' ? names[sent] : undefined;
+  return { ...bearer(token), ...(name && { 'client-cert': certificate(name).field }) };
+}
 
 for (const server of realServers) {
   const missing = server.needs.filter((program) => !Bun.which(program));
@@ -18,68 +32,64 @@ for (const server of realServers) {
     process.stdout.write(`NOT CHECKED: ${server.name}: ${why}\n`);
     continue;
   }
-  describe(`${server.name} ${server.version}`, () => {
-    const started = startedFor(
-      () => start(server),
-      ({ close }) => close(),
-    );
-    const settingsWith = (settings: Readonly<Record<string, string>> = {}) => {
-      const page = issuers.find(({ slug }) => slug === server.page)?.settings;
-      return { ...page, ...server.settings, ...settings, ISSUER: started().issuer };
-    };
+  describe(`${server.name} ${server.version}`, () => testServer(server));
+}
 
-    test('gives out every kind of token that is expected of it', () => {
-      const kinds = Object.entries(server.expected).map(([kind, each]) =>
-        typeof each === 'string' ? kind : (each[2] ?? kind),
-      );
-      const issued = Object.entries(started().tokens).filter(([, token]) => token !== undefined);
-      expect(issued.map(([kind]) => kind).toSorted()).toEqual([...new Set(kinds)].toSorted());
-    });
+function testServer(server: RealServer) {
+  const running = startedFor(
+    () => start(server),
+    async ({ started }) => started.close(),
+  );
+  const optionsWith = (settings: Settings = {}, sent?: Sent) => {
+    const { started } = running();
+    const page = issuers.find(({ slug }) => slug === server.page)?.settings;
+    const given = { ...page, ...server.settings, ...settings, ISSUER: started.issuer };
+    const introspect = sent === 'introspected' ? server.introspect?.(started) : undefined;
+    return { ...optionsFromEnvironment(given), introspect };
+  };
+  const rows = rowsOf(server);
 
-    for (const [kind, expected] of Object.entries(server.expected)) {
-      const [decided, settings = {}, of = kind] = typeof expected === 'string' ? [expected] : expected;
-      test(`${kind}: ${decided}, and explain says the same`, async () => {
-        const token = started().tokens[of] ?? '';
-        const given = settingsWith(settings);
-        const options = { ...optionsFromEnvironment(given), introspect: server.introspect?.(started().issuer) };
-        const reasons: (string | undefined)[] = [];
-        const onRejected = (_: object, reason: string) => void reasons.push(reason);
-        const guard = createGuard({ ...options, onRejected });
-        for (const requirements of [{}, { scope: SCOPE }]) {
-          const request = new Request('https://api.example.com/', { headers: bearer(token) });
-          if (!((await guard.check(request, requirements)) instanceof Response)) reasons.push(undefined);
-        }
-        const scoped = decided === 'withoutScope' ? 'scope_insufficient' : decided;
-        expect(reasons).toEqual(
-          decided === 'accepted' ? [undefined, undefined] : [decided === 'withoutScope' ? undefined : decided, scoped],
-        );
-        const { status, isAccepted } = await explainToken(token, options, { requirements: { scope: SCOPE } });
-        expect({ isAccepted, is200: status === 200 }).toEqual({
-          isAccepted: reasons[0] === undefined,
-          is200: reasons[1] === undefined,
-        });
-      });
-    }
-
-    // An opaque token tells nothing, and cannot be checked without its server.
-    if (server.introspect) return;
-
-    test('explain finds settings that accept its tokens from one of them', async () => {
-      const { suggestion } = await explainToken(started().tokens.application ?? '', {}, { words: 'settings' });
-      const options = optionsFromEnvironment({ ...suggestion?.settings });
-      expect((await explainToken(started().tokens.application ?? '', options)).status).toBe(200);
-    });
-
-    test('its tokens are accepted two minutes early with a tolerance, and while it is down', async () => {
-      const guard = createGuard({ ...optionsFromEnvironment(settingsWith()), clockToleranceSeconds: 180 });
-      const check = () =>
-        guard.check(new Request('https://api.example.com/', { headers: bearer(started().tokens.application ?? '') }));
-      setSystemTime(new Date(Date.now() - 120_000));
-      expect(await check()).not.toBeInstanceOf(Response);
-      setSystemTime();
-      await started().close();
-      expect(await check()).not.toBeInstanceOf(Response);
-      guard.stop();
-    });
+  test('gives out every kind of token that is expected of it, and that the table names', () => {
+    const issued = Object.entries(running().tokens).filter(([, token]) => token !== undefined);
+    expect(issued.map(([kind]) => kind).toSorted()).toEqual([...new Set(rows.map(({ kind }) => kind))].toSorted());
+    const cells: Seen = seen[server.name];
+    const named = Object.values(cells).flatMap((cell) => /^row (.*)/.exec(cell)?.[1] ?? []);
+    expect(rows.map(({ name }) => name)).toEqual(expect.arrayContaining(named));
   });
+
+  for (const { name, decided, settings, kind, sent } of rows) {
+    test(`${name}: ${decided}, and explain says the same`, async () => {
+      const token = running().tokens[kind] ?? '';
+      const options = optionsWith(settings, sent);
+      const reasons: (string | undefined)[] = [];
+      const guard = createGuard({ ...options, onRejected: (_, reason) => void reasons.push(reason) });
+      const check = async (headers: Record<string, string>, requirements = {}) => {
+        if (!((await guard.check(new Request(url, { headers }), requirements)) instanceof Response))
+          reasons.push(undefined);
+      };
+      const headers = headersOf(token, sent);
+      await check(headers);
+      await check(headersOf(token, sent), { scope: SCOPE });
+      const scoped = decided === 'withoutScope' ? 'scope_insufficient' : decided;
+      expect(reasons).toEqual(
+        decided === 'accepted' ? [undefined, undefined] : [decided === 'withoutScope' ? undefined : decided, scoped],
+      );
+      if (sent === 'proof') {
+        await check(headers);
+        expect(reasons[2]).toBe('proof_replayed');
+      }
+      // It has no certificate to check.
+      if (sent === 'certificate' || sent === 'anotherCertificate') return;
+      const pasted = Object.entries(headersOf(token, sent)).map(([header, value]) => `${header}: ${value}`);
+      const requirements = { scope: SCOPE };
+      const { status, isAccepted, advice } = await explainToken(pasted.join('\n'), options, { requirements });
+      if (process.env.SHOW) console.log(name, '|', advice);
+      expect({ isAccepted, is200: status === 200 }).toEqual({
+        isAccepted: reasons[0] === undefined,
+        is200: reasons[1] === undefined,
+      });
+    });
+  }
+
+  testOverTime(server, running, optionsWith);
 }

@@ -1,14 +1,16 @@
 // A real authorization server in a process of its own: it brings no types, and writes warnings of its own to the terminal.
 // Arguments: the API identifier, the algorithm, the scopes. Prints one line of JSON, its issuer identifier and two clients, once
-// it listens. A person logs in without a page: an hour ago with the acr `low`, or as asked for.
+// it listens. A person logs in without a page: an hour ago with the acr `low`, or as asked for. The environment may have PORT, and in
+// KEYS the names of its keys: the first signs, all are published. A resource may end with its algorithm, or with `opaque`.
 
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 import { signingKey } from './keys.ts';
 
 const [audience, alg = 'RS256', scope = 'read:messages'] = process.argv.slice(2);
+const { PORT = '0', KEYS = 'issuer', LOGOUT_URL } = process.env;
 const server = createServer();
-await new Promise((done) => server.listen(0, '127.0.0.1', done));
+await new Promise((done) => server.listen(Number(PORT), '127.0.0.1', done));
 const issuer = `http://127.0.0.1:${server.address().port}`;
 
 const client = (id, others) => ({
@@ -21,21 +23,27 @@ const client = (id, others) => ({
   ...others,
 });
 
+const keys = KEYS.split(' ').flatMap((name) =>
+  [...new Set([alg, 'ES256', 'EdDSA'])].map((each) => ({
+    ...signingKey(each, name).export({ format: 'jwk' }),
+    ...{ kid: `${name}-${each}`, use: 'sig', alg: each },
+  })),
+);
 const provider = new Provider(issuer, {
   clients: [
-    client('reader', { scope }),
+    client('reader', { scope: `openid ${scope}`, backchannel_logout_uri: LOGOUT_URL }),
     client('visitor'),
     client('certified', { scope, tls_client_certificate_bound_access_tokens: true }),
   ],
-  jwks: { keys: [{ ...signingKey(alg, 'issuer').export({ format: 'jwk' }), kid: 'provider-key', use: 'sig', alg }] },
+  jwks: { keys },
   scopes: ['openid', ...scope.split(' ')],
   acrValues: ['low', 'high'],
   cookies: { keys: ['not a secret'] },
   findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
   // RFC 9470 §6.1.
-  extraTokenClaims({ oidc }) {
+  extraTokenClaims({ oidc }, { accountId }) {
     const { acr, authTime } = oidc.entities.AuthorizationCode ?? {};
-    return { acr, auth_time: authTime };
+    return { acr, auth_time: authTime, roles: accountId === 'ada' ? scope.split(' ') : [] };
   },
   issueRefreshToken: () => true,
   // So that a test whose clock is ahead of this one sees a token expire, and the refreshed one not.
@@ -49,6 +57,7 @@ const provider = new Provider(issuer, {
     return grant;
   },
   features: {
+    backchannelLogout: { enabled: LOGOUT_URL !== undefined },
     clientCredentials: { enabled: true },
     devInteractions: { enabled: false },
     dPoP: { enabled: true },
@@ -67,7 +76,7 @@ const provider = new Provider(issuer, {
         audience,
         scope,
         accessTokenFormat: audience.endsWith('/opaque') ? 'opaque' : 'jwt',
-        jwt: { sign: { alg } },
+        jwt: { sign: { alg: /(?:ES256|EdDSA)$/.exec(audience)?.[0] ?? alg } },
       }),
     },
   },
@@ -91,7 +100,7 @@ server.on('request', async (request, response) => {
   const { params } = await provider.interactionDetails(request, response);
   const ageSeconds = params.max_age === undefined ? 3600 : 0;
   const ts = Math.floor(Date.now() / 1000) - ageSeconds;
-  const login = { accountId: 'ada', acr: params.acr_values ?? 'low', ts };
+  const login = { accountId: params.login_hint ?? 'ada', acr: params.acr_values ?? 'low', ts };
   return provider.interactionFinished(request, response, { login });
 });
 const visitor = { id: 'visitor', secret: 'visitor-secret' };
