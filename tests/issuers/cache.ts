@@ -30,12 +30,12 @@ export const javaLibraries = (name: string, version: string) =>
 
 /** Returns the folder of Keycloak's distribution, built for these tests. */
 export const keycloak = (version: string) =>
-  kept(`keycloak-${version}`, async (path) => {
+  kept(`keycloak-${version}-nginx`, async (path) => {
     const artifact = `org.keycloak:keycloak-quarkus-dist:${version}:zip`;
     await $`mvn -q -B dependency:copy -Dartifact=${artifact} -DoutputDirectory=${path}`.quiet();
     await $`unzip -q ${path}/keycloak-quarkus-dist-${version}.zip -d ${path}`;
     await $`mv ${path}/keycloak-${version} ${path}/server && rm ${path}/keycloak-quarkus-dist-${version}.zip`;
-    await $`${path}/server/bin/kc.sh build --db=dev-mem --features=dpop`.quiet();
+    await $`${path}/server/bin/kc.sh build --db=dev-file --features=dpop --spi-x509cert-lookup--provider=nginx`.quiet();
   });
 
 /** Returns the Python that has the packages of `python/requirements.txt`. */

@@ -11,6 +11,8 @@ import { proofKey, publicJwk } from '../support/proof.ts';
 /** Loopback has no certificate, and a server may close a kept connection at any time. */
 const overLoopback = {
   execute: [openid.allowInsecureRequests],
+  // On a busy machine, a server takes its time.
+  timeout: 120,
   [openid.customFetch]: (url: string, init: object) => fetch(url, { ...init, keepalive: false }),
 };
 
@@ -19,8 +21,12 @@ export interface Client {
   readonly secret: string;
 }
 
-export const discover = (issuer: string, { id, secret }: Client, algorithm: 'oidc' | 'oauth2' = 'oidc') =>
-  openid.discovery(new URL(issuer), id, secret, openid.ClientSecretBasic(secret), { ...overLoopback, algorithm });
+export const discover = (
+  issuer: string,
+  { id, secret }: Client,
+  algorithm: 'oidc' | 'oauth2' = 'oidc',
+  authentication = openid.ClientSecretBasic(secret),
+) => openid.discovery(new URL(issuer), id, secret, authentication, { ...overLoopback, algorithm });
 
 /** Returns the access token of an application. */
 export async function forApplication(client: openid.Configuration, parameters: Readonly<Record<string, string>> = {}) {
@@ -42,15 +48,15 @@ export async function boundToken(client: openid.Configuration, parameters: Reado
 
 /** Returns a token that is bound to the client's certificate, which a proxy in front of the server passes on. */
 export async function certifiedToken(
-  issuer: string,
-  { id, secret }: Client,
+  client: openid.Configuration,
   parameters: Readonly<Record<string, string>>,
   header = 'client-cert',
 ) {
-  const client = await discover(issuer, { id, secret });
   client[openid.customFetch] = (url, init) => {
     const headers = new Headers(init.headers);
     headers.set(header, certificate('a').escaped);
+    // Keycloak's lookup for nginx requires it.
+    headers.set('ssl-client-verify', 'SUCCESS');
     return overLoopback[openid.customFetch](url, { ...init, headers });
   };
   return forApplication(client, parameters);

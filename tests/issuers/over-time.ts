@@ -1,6 +1,7 @@
 import { expect, setSystemTime, test } from 'bun:test';
 import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { createGuard, type GuardOptions } from 'protected-api';
+import { START_TIMEOUT_MS } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';
 import type { RealServer, Sent, Settings } from './servers/real-server.ts';
 import { type Seen, seen } from './servers/seen.ts';
@@ -19,6 +20,8 @@ function observedGuard(options: GuardOptions) {
   /** The Cache-Control of each key set. */
   const cacheControls: (string | null)[] = [];
   const guard = createGuard({
+    // A server that has just started takes its time.
+    jwksTimeoutSeconds: 30,
     ...options,
     onRejected: (_, why) => void (reason = why),
     async fetch(address, init) {
@@ -72,49 +75,57 @@ export function testOverTime(server: RealServer, running: () => Running, options
     expect(cacheControls).toEqual([cells.cacheControl.startsWith('none:') ? null : cells.cacheControl]);
   });
 
-  test(`a restart: ${cells.restart}`, async () => {
-    const { guard, decide } = observedGuard(options());
-    const before = await newToken();
-    expect(await decide(before)).toBe('accepted');
-    running().started = await running().started.restart();
-    const after = await newToken();
-    expect(await decide(after)).toBe('accepted');
-    const isKept = cells.restart !== 'makes new keys';
-    expect([await decide(before), await observedGuard(options()).decide(before)]).toEqual(
-      isKept ? ['accepted', 'accepted'] : ['401 key_unknown', '401 key_unknown'],
-    );
-    guard.stop();
-  });
+  test(
+    `a restart: ${cells.restart}`,
+    async () => {
+      const { guard, decide } = observedGuard(options());
+      const before = await newToken();
+      expect(await decide(before)).toBe('accepted');
+      running().started = await running().started.restart();
+      const after = await newToken();
+      expect(await decide(after)).toBe('accepted');
+      const isKept = cells.restart !== 'makes new keys';
+      expect([await decide(before), await observedGuard(options()).decide(before)]).toEqual(
+        isKept ? ['accepted', 'accepted'] : ['401 key_unknown', '401 key_unknown'],
+      );
+      guard.stop();
+    },
+    START_TIMEOUT_MS,
+  );
 
   if (!cells.rotation.startsWith('none:'))
-    test(`its key is replaced: ${cells.rotation}`, async () => {
-      const change = async (keys: string, path: string) => {
-        const { restart, control } = running().started;
-        if (cells.rotation.endsWith('restart')) running().started = await restart(keys);
-        else expect((await fetch(`${control}${path}`, { method: 'POST', keepalive: false })).status).toBe(200);
-      };
-      // From the keys that it had made by itself, there is no way back to them.
-      if (cells.restart === 'makes new keys' && cells.rotation.endsWith('restart')) await change('issuer', '');
-      const before = await newToken();
-      const { guard, decide } = observedGuard(options());
-      expect(await decide(before)).toBe('accepted');
-      await change('stranger issuer', '/rotate');
-      const after = await newToken();
-      const [oldKid, newKid] = [before, after].map((token) => decodeProtectedHeader(token).kid);
-      expect(oldKid === newKid).toBe(cells.rotation.startsWith('same kid'));
-      // The first request that shows the new key.
-      expect(await decide(after)).toBe('accepted');
-      const gone = oldKid === newKid ? '401 signature_invalid' : '401 key_unknown';
-      if (cells.rotation.startsWith('overlapping')) {
+    test(
+      `its key is replaced: ${cells.rotation}`,
+      async () => {
+        const change = async (keys: string, path: string) => {
+          const { restart, control } = running().started;
+          if (cells.rotation.endsWith('restart')) running().started = await restart(keys);
+          else expect((await fetch(`${control}${path}`, { method: 'POST', keepalive: false })).status).toBe(200);
+        };
+        // From the keys that it had made by itself, there is no way back to them.
+        if (cells.restart === 'makes new keys' && cells.rotation.endsWith('restart')) await change('issuer', '');
+        const before = await newToken();
+        const { guard, decide } = observedGuard(options());
         expect(await decide(before)).toBe('accepted');
-        await change('stranger', '/withdraw');
-        // Until the next refresh.
-        expect(await decide(before)).toBe('accepted');
-        await guard.reload();
-      }
-      expect([await decide(before), await decide(after)]).toEqual([gone, 'accepted']);
-      guard.stop();
-    });
+        await change('stranger issuer', '/rotate');
+        const after = await newToken();
+        const [oldKid, newKid] = [before, after].map((token) => decodeProtectedHeader(token).kid);
+        expect(oldKid === newKid).toBe(cells.rotation.startsWith('same kid'));
+        // The first request that shows the new key.
+        expect(await decide(after)).toBe('accepted');
+        const gone = oldKid === newKid ? '401 signature_invalid' : '401 key_unknown';
+        if (cells.rotation.startsWith('overlapping')) {
+          expect(await decide(before)).toBe('accepted');
+          await change('stranger', '/withdraw');
+          // Until the next refresh.
+          expect(await decide(before)).toBe('accepted');
+          await guard.reload();
+        }
+        expect([await decide(before), await decide(after)]).toEqual([gone, 'accepted']);
+        guard.stop();
+      },
+      START_TIMEOUT_MS,
+    );
 
   test(`an outage: a guard decides with ${cells.outage}`, async () => {
     const token = await newToken();

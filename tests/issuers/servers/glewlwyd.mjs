@@ -28,7 +28,10 @@ const settings = readFileSync('/etc/glewlwyd/glewlwyd.conf', 'utf8')
   .replace(/^@include.*/m, `database = { type = "sqlite3" path = "${file('database')}" };`);
 writeFileSync(file('settings'), settings);
 // It ends with this process, however that ends.
-spawn('setpriv', ['--pdeathsig', 'KILL', 'glewlwyd', `--config-file=${file('settings')}`], { stdio: 'inherit' });
+const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'glewlwyd', `--config-file=${file('settings')}`], {
+  stdio: 'inherit',
+});
+child.on('exit', (code) => process.exit(code ?? 1));
 
 let cookie = '';
 async function administer(path, body) {

@@ -37,8 +37,8 @@ export const javascriptServers: readonly RealServer[] = [
     introspect: asksAt('/token/introspection', 'reader'),
     application: readerToken({ resource: AUDIENCE }),
     async others(started) {
-      const { issuer } = started;
       const [reader, visitor] = await clientsOf(started);
+      const certified = await discover(started.issuer, secretOf('certified'));
       const forApi = (resource: string) => forApplication(reader, { scope: READ, resource });
       const cookies = new Map<string, string>();
       const signIn = (login_hint: string) =>
@@ -60,7 +60,7 @@ export const javascriptServers: readonly RealServer[] = [
         EdDSA: await forApi(`${AUDIENCE}EdDSA`),
         opaque: await forApi(`${AUDIENCE}opaque`),
         bound: await boundToken(reader, { scope: READ, resource: AUDIENCE }),
-        certified: await certifiedToken(issuer, secretOf('certified'), { scope: READ, resource: AUDIENCE }),
+        certified: await certifiedToken(certified, { scope: READ, resource: AUDIENCE }),
       };
     },
     expected: {

@@ -1,7 +1,9 @@
 /*
  * A realm as the page on Keycloak describes it: the client scope `read:messages` with an Audience mapper. A key for
- * each algorithm, of which the first in `algorithms` signs.
+ * each algorithm: a client may have another than the realm.
  */
+
+const { LOGOUT_URL } = process.env;
 
 const mapper = (name, protocolMapper, config) => ({ name, protocol: 'openid-connect', protocolMapper, config });
 const scope = (name, mappers) => ({ name, protocol: 'openid-connect', protocolMappers: mappers });
@@ -20,8 +22,12 @@ const client = (clientId, others) => ({
   redirectUris: ['https://app.example.test/callback'],
   defaultClientScopes: ['basic'],
   optionalClientScopes: ['read:messages', 'offline_access', 'roles'],
-  attributes: { 'backchannel.logout.session.required': 'true' },
   ...others,
+  attributes: {
+    'backchannel.logout.session.required': 'true',
+    'backchannel.logout.url': LOGOUT_URL,
+    ...others?.attributes,
+  },
 });
 
 const user = (username, realmRoles) => ({
@@ -36,11 +42,11 @@ const user = (username, realmRoles) => ({
 });
 
 /** Returns what Keycloak imports when it starts. */
-export const realm = (name, audience, algorithm) => ({
+export const realm = (name, audience) => ({
   realm: name,
   enabled: true,
   sslRequired: 'none',
-  defaultSignatureAlgorithm: algorithm,
+  defaultSignatureAlgorithm: 'RS256',
   roles: { realm: [{ name: 'read:messages' }] },
   clientScopes: [
     scope('read:messages', [
@@ -72,6 +78,12 @@ export const realm = (name, audience, algorithm) => ({
       key('hmac-generated', '100', { algorithm: ['HS512'] }),
     ],
   },
-  clients: [client('reader'), client('visitor', { optionalClientScopes: [] }), client(audience)],
+  clients: [
+    client('reader'),
+    client('visitor', { optionalClientScopes: [] }),
+    client(audience),
+    ...['ES256', 'EdDSA'].map((alg) => client(alg, { attributes: { 'access.token.signed.response.alg': alg } })),
+    client('certified', { attributes: { 'tls.client.certificate.bound.access.tokens': 'true' } }),
+  ],
   users: [user('ada', ['read:messages', 'offline_access']), user('bob', [])],
 });

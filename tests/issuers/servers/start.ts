@@ -12,6 +12,8 @@ export interface Started {
   readonly tokens?: Readonly<Record<string, string>>;
   /** Where a POST to `/rotate` or `/withdraw` changes its keys as its own API does. */
   readonly control?: string;
+  /** Where its administration is, if that is at another port. */
+  readonly admin?: string;
   /** Resolves to the next logout token that it sends to its client. */
   readonly logoutToken: () => Promise<string>;
   /** Stops it as a crash does, and starts it with its data at the same URL. Names of keys are the first that signs, … */
@@ -63,7 +65,7 @@ export async function startServer(
   };
   await Promise.race([listens(), ended]);
   ended.catch(() => undefined);
-  const said: Pick<Started, 'issuer' | 'clients' | 'tokens' | 'control'> = JSON.parse(running.stdout());
+  const said: Pick<Started, 'issuer' | 'clients' | 'tokens' | 'control' | 'admin'> = JSON.parse(running.stdout());
   const stop = async () => {
     running.signal('SIGKILL');
     await running.finished;
