@@ -40,12 +40,13 @@ function testServer(server: RealServer) {
     () => start(server),
     async ({ started }) => started.close(),
   );
-  const optionsWith = (settings: Settings = {}, sent?: Sent) => {
-    const { started } = running();
+  const settingsWith = (settings: Settings = {}): Settings => {
     const page = issuers.find(({ slug }) => slug === server.page)?.settings;
-    const given = { ...page, ...server.settings, ...settings, ISSUER: started.issuer };
-    const introspect = sent === 'introspected' ? server.introspect?.(started) : undefined;
-    return { ...optionsFromEnvironment(given), introspect };
+    return { ...page, ...server.settings, ...settings, ISSUER: running().started.issuer };
+  };
+  const optionsWith = (settings?: Settings, sent?: Sent) => {
+    const introspect = sent === 'introspected' ? server.introspect?.(running().started) : undefined;
+    return { ...optionsFromEnvironment(settingsWith(settings)), introspect };
   };
   const rows = rowsOf(server);
 
@@ -90,6 +91,29 @@ function testServer(server: RealServer) {
       });
     });
   }
+
+  // An opaque token tells nothing, and cannot be checked without its server.
+  if (!server.isOpaque)
+    test('explain finds settings that accept its token, and leads back from a wrong one in one step', async () => {
+      const token = running().tokens.application ?? '';
+      const explain = (given: Parameters<typeof explainToken>[1], requirements = {}) =>
+        explainToken(token, given, { words: 'settings', requirements });
+      const { suggestion } = await explain({});
+      expect((await explain(optionsFromEnvironment({ ...suggestion?.settings }))).status).toBe(200);
+
+      const right = settingsWith();
+      const wrong: Settings = {
+        ...{ ISSUER: 'http://127.0.0.1:1/', AUDIENCE: 'https://wrong.example.test/', ALGORITHMS: 'PS512' },
+        ...(right.SCOPE_CLAIM && { SCOPE_CLAIM: 'wrong' }),
+      };
+      for (const [name, value] of Object.entries(wrong)) {
+        const options = optionsFromEnvironment({ ...right, [name]: value });
+        const { status, advice } = await explain(options, { scope: SCOPE });
+        expect({ name, status, advice }).not.toMatchObject({ status: 200 });
+        expect(advice).toContain(name);
+        expect(advice).toContain(right[name] ?? 'RS256');
+      }
+    });
 
   testOverTime(server, running, optionsWith);
 }

@@ -13,7 +13,12 @@ import { createGuard } from '../../../src/auth/index.ts';
 const [audience] = process.argv.slice(2);
 const { DATA, PORT = '0', LOGOUT_URL } = process.env;
 let respond = () => new Response(null, { status: 503 });
-const server = Bun.serve({ hostname: '127.0.0.1', port: Number(PORT), fetch: (request) => respond(request) });
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: Number(PORT),
+  idleTimeout: 120,
+  fetch: (request) => respond(request),
+});
 const origin = `http://127.0.0.1:${server.port}`;
 
 const database = new Database(DATA ? join(DATA, 'database') : ':memory:');

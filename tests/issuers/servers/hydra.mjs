@@ -32,6 +32,7 @@ const changes = {
 const pages = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
+  idleTimeout: 120,
   async fetch({ url }) {
     const { pathname, searchParams } = new URL(url);
     if (pathname in changes) {

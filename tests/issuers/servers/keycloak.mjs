@@ -75,6 +75,7 @@ const changes = {
 const control = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
+  idleTimeout: 120,
   async fetch({ url }) {
     const { ok } = await changes[new URL(url).pathname]();
     return new Response(null, { status: ok ? 200 : 500 });

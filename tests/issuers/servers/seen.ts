@@ -205,7 +205,7 @@ export const seen = {
     cacheControl: 'private, no-cache, no-store, must-revalidate',
   },
   Keycloak: {
-    logoutToken: 'row logoutTokenOfApi',
+    logoutToken: 'row logoutToken',
     opaque: 'none: its access tokens are JWTs',
     dpop: 'row boundWithProof',
     certificate: 'row certifiedWithCertificate',
