@@ -1,24 +1,29 @@
 // Debian's glewlwyd, set up through its own administration API, on loopback and with a database in a folder of its own.
-// Arguments: the API identifier, the algorithm (RS256 or ES256). Prints one line of JSON: its issuer identifier and two clients.
+// Arguments: the API identifier, the algorithm (RS256 or ES256). KEYS may name its keys. Its database is in DATA, if that is set.
+// Prints one line of JSON: its issuer identifier and two clients.
 import { Database } from 'bun:sqlite';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../support/child-process.ts';
-import { rsaKey, signingKey } from '../../support/keys.ts';
+import { signingKey } from '../../support/keys.ts';
 
-const [audience, algorithm] = process.argv.slice(2);
-const folder = mkdtempSync(join(tmpdir(), 'glewlwyd-'));
+const [audience, algorithm = 'RS256'] = process.argv.slice(2);
+const { DATA, KEYS = 'issuer', PORT = '0' } = process.env;
+const folder = DATA ?? mkdtempSync(join(tmpdir(), 'glewlwyd-'));
 const file = (name) => join(folder, name);
 // It cannot say on which port it listens.
-const port = await freePort();
+const port = PORT === '0' ? await freePort() : PORT;
 const origin = `http://127.0.0.1:${port}`;
 
-const database = new Database(file('database'), { create: true });
-database.run('PRAGMA journal_mode = DELETE');
-database.exec(readFileSync('/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3', 'utf8'));
-database.close();
+const isNew = !existsSync(file('database'));
+if (isNew) {
+  const database = new Database(file('database'), { create: true });
+  database.run('PRAGMA journal_mode = DELETE');
+  database.exec(readFileSync('/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3', 'utf8'));
+  database.close();
+}
 
 const settings = readFileSync('/etc/glewlwyd/glewlwyd.conf', 'utf8')
   .replace(/^port=.*/m, `port=${port}\nbind_address="127.0.0.1"`)
@@ -34,9 +39,9 @@ const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'glewlwyd', `--config-fil
 child.on('exit', (code) => process.exit(code ?? 1));
 
 let cookie = '';
-async function administer(path, body) {
+async function administer(path, body, method = 'POST') {
   const response = await fetch(`${origin}/api/${path}`, {
-    method: 'POST',
+    method,
     // It may close a connection that is kept.
     keepalive: false,
     headers: { 'content-type': 'application/json', cookie },
@@ -48,14 +53,17 @@ async function administer(path, body) {
 while (!(await fetch(`${origin}/config`).catch(() => undefined))) await Bun.sleep(50);
 await administer('auth/', { username: 'admin', password: 'password' });
 
-/** It signs with the first key, and publishes one `kid` for two algorithms. */
-const keys = [
-  [rsaKey('glewlwyd'), 'RS256'],
-  [signingKey('ES256', 'glewlwyd'), 'ES256'],
-].map(([key, alg]) => ({ ...key.export({ format: 'jwk' }), kid: 'the only one', alg }));
-if (algorithm === 'ES256') keys.reverse();
+/** It signs with the first key. Keys for two algorithms may have one `kid`. */
+const keys = KEYS.split(' ').flatMap((name) => {
+  const both = ['RS256', 'ES256'].map((alg) => ({
+    ...signingKey(alg, name).export({ format: 'jwk' }),
+    kid: name,
+    alg,
+  }));
+  return algorithm === 'ES256' ? both.reverse() : both;
+});
 const issuer = `${origin}/api/oidc`;
-await administer('mod/plugin/', {
+const plugin = {
   module: 'oidc',
   name: 'oidc',
   display_name: 'OpenID Connect',
@@ -73,13 +81,22 @@ await administer('mod/plugin/', {
     'jwks-show': true,
     'resource-allowed': true,
     'resource-scope': { 'read:messages': [audience], 'write:messages': [audience] },
+    'oauth-dpop-allowed': true,
+    'oauth-dpop-iat-duration': 300,
   },
-});
+};
+if (isNew) await administer('mod/plugin/', plugin);
+else {
+  await administer('mod/plugin/oidc', plugin, 'PUT');
+  await administer('mod/plugin/oidc/reset', {}, 'PUT');
+}
 const clients = {};
 for (const [id, scope] of Object.entries({ reader: 'read:messages', visitor: 'write:messages' })) {
-  await administer('scope/', { name: scope, password_required: false });
   // Letters and digits only: it does not decode what RFC 6749 §2.3.1 makes clients encode.
-  const secret = crypto.randomUUID().replaceAll('-', '');
+  const secret = `${id}secret`;
+  clients[id] = { id, secret, scope };
+  if (!isNew) continue;
+  await administer('scope/', { name: scope, password_required: false });
   await administer('client/', {
     client_id: id,
     confidential: true,
@@ -90,6 +107,5 @@ for (const [id, scope] of Object.entries({ reader: 'read:messages', visitor: 'wr
     scope: [scope],
     enabled: true,
   });
-  clients[id] = { id, secret, scope };
 }
 process.stdout.write(`${JSON.stringify({ issuer, clients })}\n`);

@@ -109,4 +109,31 @@ export const otherServers: readonly RealServer[] = [
       ...certifiedRows,
     },
   },
+  {
+    name: 'Glewlwyd',
+    version: '2.7.5',
+    needs: ['glewlwyd', 'setpriv'],
+    command: async () => [process.execPath, script('glewlwyd.mjs'), AUDIENCE],
+    settings: { AUDIENCE, TOKEN_TYPE: 'at+jwt' },
+    application: async ({ issuer, clients }) =>
+      forApplication(await discover(issuer, clients?.reader ?? secretOf('')), { scope: READ, resource: AUDIENCE }),
+    async others({ issuer, clients }) {
+      const [reader, visitor] = await Promise.all([
+        discover(issuer, clients?.reader ?? secretOf('')),
+        discover(issuer, clients?.visitor ?? secretOf('')),
+      ]);
+      return {
+        withoutAudience: await forApplication(reader, { scope: READ }),
+        anotherClient: await forApplication(visitor, { scope: 'write:messages', resource: AUDIENCE }),
+        bound: await boundToken(reader, { scope: READ, resource: AUDIENCE }),
+      };
+    },
+    expected: {
+      application: 'accepted',
+      withoutAudience: 'audience_mismatch',
+      anotherClient: 'withoutScope',
+      onlyOneClient: ['required_claim_mismatch', { REQUIRED_CLAIMS: 'client_id=reader' }, 'anotherClient'],
+      ...boundRows,
+    },
+  },
 ];

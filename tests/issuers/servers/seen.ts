@@ -6,8 +6,11 @@
 /** What a server has none of, and why. */
 type None = `none: ${string}`;
 
+/** What a server has and the tests do not get, and why. */
+type NotRun = `not run: ${string}`;
+
 /** The row that has this token, or the algorithm in real-servers.issuer.ts. */
-type Row = `row ${string}` | `real-servers ${string}` | None;
+type Row = `row ${string}` | `real-servers ${string}` | None | NotRun;
 
 export interface Seen {
   readonly logoutToken: Row;
@@ -39,6 +42,7 @@ export interface Seen {
   readonly cacheControl: string | None;
 }
 
+const needsBrowser = 'not run: its users sign in on a page that needs a browser';
 const noHeader = 'none: it sends no such header';
 
 export const seen = {
@@ -155,7 +159,7 @@ export const seen = {
     opaque: 'none: its access tokens are JWTs',
     dpop: 'none: it knows no cnf',
     certificate: 'none: it knows no cnf',
-    ES256: 'none: its algorithm is that of the whole server, which was run with RS256',
+    ES256: 'not run: its algorithm is that of the whole server',
     EdDSA: 'none: it has RSA and EC only',
     refreshJwt: 'row refreshToken',
     anotherClient: 'none: it believes that a client is whom it names',
@@ -221,5 +225,23 @@ export const seen = {
     outage: 'cached keys',
     ahead: 'accepted',
     cacheControl: 'no-cache',
+  },
+  Glewlwyd: {
+    logoutToken: needsBrowser,
+    opaque: 'none: its access tokens are JWTs',
+    dpop: 'row boundWithProof',
+    certificate: 'not run: a client must authenticate with it, and the lookup is at the whole server',
+    ES256: 'real-servers ES256',
+    EdDSA: 'not run: its algorithm is that of its first key',
+    refreshJwt: needsBrowser,
+    anotherClient: 'row onlyOneClient',
+    anotherApi: 'row withoutAudience',
+    withoutScope: 'row anotherClient',
+    userWithoutRole: needsBrowser,
+    rotation: 'overlapping, by restart',
+    restart: 'keeps its keys',
+    outage: 'cached keys',
+    ahead: 'token_not_yet_valid',
+    cacheControl: 'no-store',
   },
 } as const satisfies Record<string, Seen>;
