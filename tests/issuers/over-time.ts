@@ -23,7 +23,9 @@ function observedGuard(options: GuardOptions) {
     // A server that has just started takes its time.
     jwksTimeoutSeconds: 30,
     ...options,
-    onRejected: (_, why) => void (reason = why),
+    onRejected(_, why) {
+      reason = why;
+    },
     async fetch(address, init) {
       const response = await fetch(address, init);
       const document: unknown = response.ok && (await response.clone().json());
