@@ -8,8 +8,8 @@ import { type Seen, seen } from './servers/seen.ts';
 import type { Running } from './servers/start.ts';
 
 /*
- * What happens to the tokens of a server as time passes: to its clock, its keys and itself. The tests build on each other:
- * the last one leaves it stopped.
+ * What happens to the tokens of a server as time passes: to its clock, its keys and itself. The tests build on each
+ * other: the last one leaves it stopped.
  */
 
 type OptionsWith = (settings?: Settings, sent?: Sent) => GuardOptions;

@@ -1,6 +1,6 @@
 /*
- * What was seen of each server, and what it has none of. A kind of token is the name of a row in its `expected`; the rest
- * is tested as it says here. Nothing is left out: the types ask for every cell.
+ * What was seen of each server, and what it has none of. A kind of token is the name of a row in its `expected`; the
+ * rest is tested as it says here. Nothing is left out: the types ask for every cell.
  */
 
 /** What a server has none of, and why. */

@@ -16,7 +16,10 @@ export interface Started {
   readonly admin?: string;
   /** Resolves to the next logout token that it sends to its client. */
   readonly logoutToken: () => Promise<string>;
-  /** Stops it as a crash does, and starts it with its data at the same URL. Names of keys are the first that signs, … */
+  /**
+   * Stops it as a crash does, and starts it with its data at the same URL.
+   * @param keys the names of its keys: the first signs, all are published
+   */
   readonly restart: (keys?: string) => Promise<Started>;
   readonly close: () => Promise<void>;
 }
