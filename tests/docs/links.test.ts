@@ -119,6 +119,13 @@ test('each start page has one request, and leads to the page with all three', as
   }
 });
 
+test('each start page with an import of a .ts file leads to the settings that it needs', async () => {
+  const texts = await Promise.all((sections.Start ?? []).map((page) => readText(`docs/${page}.md`)));
+  const importing = texts.filter((text) => /from '\.\/\w+\.ts'/.test(text));
+  expect(importing.length).toBeGreaterThan(3);
+  expect(importing.filter((text) => !text.includes('](install.md#typescript)'))).toEqual([]);
+});
+
 test('no command on a page has a variable between single quotes, where a shell leaves it as it is', async () => {
   const commands = (await Promise.all(pages.map(readText))).flatMap((text) =>
     Array.from(text.matchAll(/^ *```sh[^\n]*\n(.*?)^ *```$/gms), ([, block = '']) => block.split('\n')).flat(),
