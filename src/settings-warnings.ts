@@ -88,13 +88,14 @@ export function warnOfLate(environment: Environment, atStart: readonly string[])
 
 /**
  * Returns a warning for each variable that looks like one of the `known` settings: in another case, with at most two
- * other letters, with `_FILE`, or with `JWKS_`, `DPOP_` or `CLIENT_CERT_`. It contains no value, which can be secret.
+ * other letters, with `_FILE`, without `_SECONDS`, or with `JWKS_`, `DPOP_` or `CLIENT_CERT_`. It contains no value,
+ * which can be secret.
  */
 function warnOfUnknown(environment: Environment, known: readonly string[]): readonly SettingsWarning[] {
   return Object.keys(environment).flatMap((name) => {
     const upper = name.toUpperCase();
     // Other images read a secret from the file that such a variable names.
-    const forms = [upper, upper.replace(/_FILE$/, '')];
+    const forms = [upper, upper.replace(/_FILE$/, ''), `${upper}_SECONDS`];
     if (!environment[name] || known.includes(name)) return [];
     const [prefix] = /^(?:JWKS|DPOP|CLIENT_CERT)(?=_)/.exec(upper) ?? [];
     // Shorter names are close to too many others.

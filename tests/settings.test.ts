@@ -202,6 +202,7 @@ describe('warnings', () => {
     ['a beginning', { DPOP_MODE: 'hunter2' }, /^Ignoring DPOP_MODE, .*did you mean DPOP, DPOP_ALGORITHMS, .* or DPOP_/],
     ['another beginning', { JWKS_ENDPOINT: 'hunter2' }, /^Ignoring JWKS_ENDPOINT, .*did you mean JWKS_URI, JWKS_AL/],
     ['three letters off', { ISSUERURI: 'x', HOSTNAME: 'x', REDIS_PORT: 'x', DPOPMODE: 'x' }, undefined],
+    ['no unit', { CLOCK_TOLERANCE: '5' }, /^Ignoring CLOCK_TOLERANCE, .*did you mean CLOCK_TOLERANCE_SECONDS\?$/],
     ['another case', { DPoP: 'required' }, /^Ignoring DPoP, which is not a setting: did you mean DPOP\?$/],
     ['lower case', { issuer: 'hunter2' }, /^Ignoring issuer, which is not a setting: did you mean ISSUER\?$/],
     ['hyphens', { 'REQUIRED-CLAIMS': 'hunter2' }, /^Ignoring REQUIRED-CLAIMS, .*did you mean REQUIRED_CLAIMS\?$/],
