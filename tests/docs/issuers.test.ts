@@ -175,3 +175,10 @@ test.each(issuers)(
     }
   },
 );
+
+test('the index names each real server with the version that is run', async () => {
+  const index = await readText('docs/issuers/index.md');
+  const rows = index.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+  const named = rows.map(([, name = '', version = '']) => `${name.replace(/^\[(.*?)\].*/, '$1')} ${version}`);
+  expect(named).toEqual(expect.arrayContaining(realServers.map(({ name, version }) => `${name} ${version}`)));
+});

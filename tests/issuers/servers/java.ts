@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { TlsClientAuth } from 'openid-client';
 import { browse, callback } from '../../support/authorization-server.ts';
 import { certificate } from '../../support/certificates.ts';
+import { AUDIENCE } from '../../support/mint.ts';
 import { javaLibraries } from '../cache.ts';
 import { boundToken, certifiedToken, discover, forApplication, forUser } from '../client.ts';
 import {
-  AUDIENCE,
   asksAt,
   boundRows,
   certifiedRows,

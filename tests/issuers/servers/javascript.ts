@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { devDependencies } from '../../../package.json';
+import { AUDIENCE } from '../../support/mint.ts';
 import { boundToken, certifiedToken, discover, forApplication, forUser, introspector, signOut } from '../client.ts';
 import { dependencies } from '../package.json';
 import {
-  AUDIENCE,
   asksAt,
   boundRows,
   certifiedRows,

@@ -1,7 +1,7 @@
+import { AUDIENCE } from '../../support/mint.ts';
 import { goProgram, keycloak } from '../cache.ts';
 import { boundToken, certifiedToken, discover, forApplication, forUser, introspector, signOut } from '../client.ts';
 import {
-  AUDIENCE,
   boundRows,
   certifiedRows,
   clientsOf,

@@ -1,7 +1,7 @@
+import { AUDIENCE } from '../../support/mint.ts';
 import { python } from '../cache.ts';
 import { discover, forApplication, forUser } from '../client.ts';
 import {
-  AUDIENCE,
   asksAt,
   clientsOf,
   opaqueRows,

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { Configuration } from 'openid-client';
 import type { GuardOptions, RejectionReason } from '../../../src/auth/types.ts';
-import { AUDIENCE } from '../../support/mint.ts';
 import { discover, forApplication, forUser, introspector } from '../client.ts';
 import type { seen } from './seen.ts';
 import type { Started } from './start.ts';
@@ -105,5 +104,3 @@ export const asksAt =
   (path: string, id: string, more: object = {}) =>
   ({ issuer }: Started) =>
     introspector(issuer.replace(/\/$/, '') + path, secretOf(id), more);
-
-export { AUDIENCE };
