@@ -115,5 +115,13 @@ function testServer(server: RealServer) {
       }
     });
 
+  test.each(['idToken', 'logoutToken'])('explain suggests nothing that accepts the %s', async (kind) => {
+    const token = running().tokens[kind];
+    if (token === undefined) return;
+    const { suggestion } = await explainToken(token, {}, { words: 'settings' });
+    const { status } = await explainToken(token, optionsFromEnvironment({ ...suggestion?.settings }));
+    expect(status).toBeOneOf([401, 403]);
+  });
+
   testOverTime(server, running, optionsWith);
 }

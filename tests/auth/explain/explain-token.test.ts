@@ -227,7 +227,7 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
     { audience: undefined, audienceClaim: undefined },
     'the aud []',
   ],
-  ['an ID token', { aud: 'a', at_hash: 'h' }, { audience: 'a' }, 'looks like an ID token, because it has at_hash'],
+  ['an ID token', { aud: 'a', at_hash: 'h' }, { audience: 'a', requireScope: true }, 'because it has at_hash'],
   ['Microsoft Graph', { aud: graph }, { audience: graph }, 'The audience is that of Microsoft Graph'],
   ['its ID', { aud: '00000003-0000-0000-c000-000000000000' }, {}, 'The audience is that of Microsoft Graph'],
   ['Keycloak', { aud: 'account' }, { audience: 'account' }, 'The audience is that of the account console of Keycloak'],
@@ -257,6 +257,17 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
   );
   expect(new Set(checks.map(({ verdict }) => verdict))).toEqual(new Set(['not reached']));
   if (suggestion?.options.audience === '$(id)') expect(render()).toContain("\nAUDIENCE='$(id)'\n");
+});
+
+test('explainToken() suggests nothing that accepts an ID token, which names no client besides its audience', async () => {
+  const text = tokenOf({ claims: { aud: 'client', nonce: 'n', scope: undefined } });
+  const { suggestion, status, advice } = await explainToken(text, {});
+  expect({ status, advice }).toEqual({
+    status: 403,
+    advice:
+      'It looks like an ID token, because it has nonce: send an access token. For an access token of the same issuer:',
+  });
+  expect((await explainToken(text, { ...offline(), ...suggestion?.options })).status).toBe(403);
 });
 
 const inAnHour = nowSeconds() + 3600;

@@ -78,7 +78,7 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
     audienceClaim,
     algorithms: algorithm === undefined || algorithm === 'RS256' ? undefined : [algorithm],
     ...scopes,
-    requireScope: (isForClient && !isOnly) || undefined,
+    requireScope: ((isForClient || doubt !== '') && !isOnly) || undefined,
     requiredClaims: Object.keys(requiredClaims).length > 0 ? requiredClaims : undefined,
   };
   const options = Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));

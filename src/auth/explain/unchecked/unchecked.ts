@@ -26,8 +26,8 @@ export async function explainUnchecked(
   const unknown = { issuer: 'https://issuer.invalid/', audience: 'none', jwksUri: 'https://issuer.invalid/keys' };
   const rules = checkOptions({ ...given, ...unknown, ...suggestion?.options });
   const options = { ...rules, issuer: [], audience: [] };
-  // With a scope, those of the token are listed.
-  const requirements = { scope: 'any' };
+  // With a requirement, the scopes of the token are listed.
+  const requirements = rules.requireScope ? {} : { scope: 'any' };
   const nowSeconds = Date.now() / 1000;
   const checks = describeChecks({ ...decoded, options, requirements, nowSeconds, nameOf });
   const listed = checks.flatMap(({ name, has }) => (has === undefined ? [] : { name, has, ...unchecked }));
@@ -47,7 +47,8 @@ export async function explainUnchecked(
   }
   const { status, error } = rejections[reason];
   const doubt = doubtKind(claims);
-  const advice = adviceFor(checks, reason).text + (doubt && `. ${doubt}`) + aside;
+  const { text } = adviceFor(checks, reason);
+  const advice = (doubt && reason === 'scope_insufficient' ? doubt : text + (doubt && `. ${doubt}`)) + aside;
   const end = suggestion ? '. For an access token of the same issuer:' : '';
   return withRender({ ...explained, status, error, advice: advice + end });
 }
