@@ -49,7 +49,8 @@ class StoreError extends Error {
 const replyTimeoutMs = 1000;
 /** Limits the memory that a hanging server can cost, to about 20 MB. */
 const maxPending = 20_000;
-const markerLifetimeMs = 600_000;
+/** A day, because the first proofs of an API that was idle for longer get a 503. A process leaves one key. */
+const markerLifetimeMs = 86_400_000;
 
 type Send = (command: string, ...args: string[]) => Promise<unknown>;
 

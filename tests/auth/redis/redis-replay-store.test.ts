@@ -14,6 +14,8 @@ type Reply = string | null;
 function createServer() {
   const server = {
     data: new Map<string, string>(),
+    expiriesMs: new Map<string, number>(),
+    nowMs: 0,
     commands: [] as string[],
     uptimeSeconds: 3600,
     runId: 'a1',
@@ -26,10 +28,14 @@ function createServer() {
       if (command === 'INFO')
         return `run_id:${server.runId}\r\nuptime_in_seconds:${server.uptimeSeconds}\r\nmaxmemory:100\r\nmaxmemory_policy:${server.policy}`;
       const [key = '', value = '', ...conditions] = args;
-      const old = server.data.get(key) ?? null;
+      const isLive = (server.expiriesMs.get(key) ?? 0) > server.nowMs;
+      const old = (isLive ? server.data.get(key) : undefined) ?? null;
       const has = (word: string) => conditions.includes(word);
       const isSet = !(has('NX') && old !== null) && !(has('XX') && old === null);
-      if (isSet) server.data.set(key, value);
+      if (isSet) {
+        server.data.set(key, value);
+        server.expiriesMs.set(key, server.nowMs + Number(conditions[conditions.indexOf('PX') + 1]));
+      }
       return has('GET') ? old : isSet ? 'OK' : null;
     },
   };
@@ -103,6 +109,14 @@ describe('redisReplayStore()', () => {
       expect([await use('c'), await use('c')]).toEqual([true, false]);
     },
   );
+
+  test('uses the first proof after hours without one', async () => {
+    const hoursMs = 8 * 3_600_000;
+    expect(await use('a')).toBe(true);
+    server.nowMs += hoursMs;
+    nowMs += hoursMs;
+    expect([await use('b', nowMs - 1000), await use('b')]).toEqual([true, false]);
+  });
 
   test('rejects proofs from before the start of the server that it meets first', async () => {
     server.uptimeSeconds = 10;
