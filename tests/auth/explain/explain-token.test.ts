@@ -228,6 +228,13 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
     'the aud []',
   ],
   ['an ID token', { aud: 'a', at_hash: 'h' }, { audience: 'a', requireScope: true }, 'because it has at_hash'],
+  [
+    'a token of Dex for an API',
+    { iss: 'https://a.test/dex', aud: ['c', 'a'], azp: 'c', at_hash: 'h' },
+    { audience: 'a' },
+    '',
+  ],
+  ['one of Dex for a client', { iss: 'https://a.test/dex', aud: 'c', at_hash: 'h' }, { audience: 'c' }, 'an ID token'],
   ['Microsoft Graph', { aud: graph }, { audience: graph }, 'The audience is that of Microsoft Graph'],
   ['its ID', { aud: '00000003-0000-0000-c000-000000000000' }, {}, 'The audience is that of Microsoft Graph'],
   ['Keycloak', { aud: 'account' }, { audience: 'account' }, 'The audience is that of the account console of Keycloak'],
