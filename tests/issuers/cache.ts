@@ -38,9 +38,9 @@ export const keycloak = (version: string) =>
     await $`${path}/server/bin/kc.sh build --db=dev-file --features=dpop --spi-x509cert-lookup--provider=nginx`.quiet();
   });
 
-/** Returns the Python that has the packages of `python/requirements.txt`. */
-export async function python(): Promise<string> {
-  const requirements = join(import.meta.dir, 'python/requirements.txt');
+/** Returns the Python that has the packages of this file in `python/`. */
+export async function python(name = 'requirements'): Promise<string> {
+  const requirements = join(import.meta.dir, `python/${name}.txt`);
   const version = Bun.hash(await Bun.file(requirements).text()).toString(36);
   const path = await kept(`python-${version}`, async (unfinished) => {
     await $`python3 -m venv ${unfinished} && ${unfinished}/bin/python -m pip install -q -r ${requirements}`.quiet();
@@ -48,12 +48,33 @@ export async function python(): Promise<string> {
   return join(path, 'bin/python');
 }
 
-/** Returns the program of a Go module, which a file in `go/` names with its version. */
-export async function goProgram(name: string, version: string, module: string): Promise<string> {
-  const path = await kept(`${name}-${version}`, async (unfinished) => {
-    await $`cp ${join(import.meta.dir, 'go', `${name}.mod`)} ${unfinished}/go.mod`;
-    const build = ['-buildvcs=false', '-tags', 'sqlite', '-o', 'program'];
-    await $`go mod tidy && go build ${build} ${module}`.cwd(unfinished).quiet();
-  });
-  return join(path, 'program');
+interface GoBuild {
+  readonly tags?: string;
+  /** What is changed in a copy of this module, which cannot be built as the proxy has it. */
+  readonly copy?: { readonly module: string; readonly edits: readonly GoEdit[] };
 }
+
+type GoEdit = readonly [file: string, from: string, to: string];
+
+/** Returns the folder with programs of a Go module, which a file in `go/` names with its version. */
+export const goPrograms = (name: string, version: string, packages: readonly string[], build: GoBuild = {}) =>
+  kept(`go-${name}-${version}`, async (unfinished) => {
+    const { tags = '', copy } = build;
+    await $`cp ${join(import.meta.dir, 'go', `${name}.mod`)} ${unfinished}/go.mod`;
+    if (copy) {
+      const download = $`go mod download -json ${copy.module}@v${version}`.cwd(unfinished);
+      const { Dir }: { readonly Dir: string } = await download.json();
+      await $`cp -r ${Dir} module && chmod -R u+w module`.cwd(unfinished);
+      for (const [path, from, to] of copy.edits) {
+        const file = Bun.file(join(unfinished, 'module', path));
+        await file.write((await file.text()).replace(from, to));
+      }
+      await $`go mod edit -replace ${copy.module}=./module`.cwd(unfinished);
+    }
+    const flags = ['-mod=mod', '-buildvcs=false', '-tags', tags, '-o', '.'];
+    await $`go build ${flags} ${packages} && rm -rf module`.cwd(unfinished).quiet();
+  });
+
+/** Returns the program of a Go module, which has its name. */
+export const goProgram = async (name: string, version: string, path: string, build?: GoBuild) =>
+  join(await goPrograms(name, version, [path], build), name);

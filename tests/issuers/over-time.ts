@@ -74,7 +74,10 @@ export function testOverTime(server: RealServer, running: () => Running, options
     const { guard, cacheControls } = observedGuard(options({ introspect: undefined }));
     await guard.reload();
     guard.stop();
-    expect(cacheControls).toEqual([cells.cacheControl.startsWith('none:') ? null : cells.cacheControl]);
+    const expected = cells.cacheControl.startsWith('none:') ? 'null' : cells.cacheControl.replaceAll('=N', '=\\d+');
+    expect(cacheControls.map(String)).toEqual([
+      expect.stringMatching(new RegExp(`^(?:${expected.replaceAll(' or ', '|')})$`)),
+    ]);
   });
 
   test(

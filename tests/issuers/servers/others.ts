@@ -21,7 +21,7 @@ export const otherServers: readonly RealServer[] = [
     page: 'ory',
     needs: ['go', 'setpriv'],
     command: async () => {
-      const program = await goProgram('hydra', '2.3.0', 'github.com/ory/hydra/v2');
+      const program = await goProgram('hydra', '2.3.0', 'github.com/ory/hydra/v2', { tags: 'sqlite' });
       return [process.execPath, script('hydra.mjs'), program, AUDIENCE];
     },
     settings: { AUDIENCE },

@@ -1,3 +1,5 @@
+import { seenInGo } from './seen-go.ts';
+
 /*
  * What was seen of each server, and what it has none of. A kind of token is the name of a row in its `expected`; the
  * rest is tested as it says here. Nothing is left out: the types ask for every cell.
@@ -38,7 +40,7 @@ export interface Seen {
   readonly outage: 'cached keys' | 'nothing, because it is asked about each token';
   /** A token that comes from two minutes ahead of the guard's clock. */
   readonly ahead: 'accepted' | 'token_not_yet_valid';
-  /** The header Cache-Control of its key set. The guard obeys none. */
+  /** The header Cache-Control of its key set. N is a random number. The guard obeys none. */
   readonly cacheControl: string | None;
 }
 
@@ -46,6 +48,7 @@ const needsBrowser = 'not run: its users sign in on a page that needs a browser'
 const noHeader = 'none: it sends no such header';
 
 export const seen = {
+  ...seenInGo,
   "Authlib's server": {
     logoutToken: 'none: it has no sessions of its own',
     opaque: 'row opaqueIntrospected',
