@@ -51,6 +51,14 @@ const probeWith = (args: readonly string[], input = '', environment: Environment
     files,
   );
 
+/** Runs the command with each of these arguments in one process, and returns what each printed, its status last. */
+async function probeInTurn(lists: readonly (readonly string[])[], environment: Environment = {}) {
+  const turns = command.with(-1, join(import.meta.dir, 'servers/in-turn.ts'));
+  const { stdout, stderr } = await runToEnd([...turns, JSON.stringify(lists)], environment);
+  const [shown = [], said = []] = [stdout, stderr].map((text) => text.split(/(?<=^status \d\n)/m));
+  return lists.map((_, index) => ({ stdout: shown[index], stderr: said[index] }));
+}
+
 describe('protected-api-probe', () => {
   test('starts an issuer, and tries an API that trusts it, keys and outages included', async () => {
     const port = await freePort();
@@ -186,18 +194,22 @@ describe('protected-api-probe', () => {
     await proxy.stop(true);
   });
 
-  test.each<[flags: string, status: number, stdout: RegExp]>([
-    ['--only challenge-status-no-token', 0, /\n2 passed, 0 failed, 1 warnings/],
-    ['--only challenge-status-no-token --fail-on should', 1, /\n2 passed, 0 failed, 1 warnings/],
-    ['--only challenge-status-no-token --header X-Key:a', 0, /\n3 passed, 0 failed, 0 warnings/],
-    ['--only metadata-present --profile mcp', 1, /\nfailed +metadata-present /],
-    ['--only error-huge', 3, /\nskipped +1: A header over 8 KiB: --intrusive/],
-    ['--only error-huge --intrusive', 0, /\n3 passed, 0 failed/],
-  ])('given %s, exits with %i', async (flags, status, stdout) => {
+  test('exits with a status that depends on its flags', async () => {
+    const rows: readonly [flags: string, status: number, stdout: RegExp][] = [
+      ['--only challenge-status-no-token', 0, /\n2 passed, 0 failed, 1 warnings/],
+      ['--only challenge-status-no-token --fail-on should', 1, /\n2 passed, 0 failed, 1 warnings/],
+      ['--only challenge-status-no-token --header X-Key:a', 0, /\n3 passed, 0 failed, 0 warnings/],
+      ['--only metadata-present --profile mcp', 1, /\nfailed +metadata-present /],
+      ['--only error-huge', 3, /\nskipped +1: A header over 8 KiB: --intrusive/],
+      ['--only error-huge --intrusive', 0, /\n3 passed, 0 failed/],
+    ];
     const server = serve(({ headers }) => new Response(null, { status: headers.get('x-key') === 'a' ? 401 : 403 }));
-    const args = ['http://api.example.test/x', ...flags.split(' ')];
-    const found = await probeWith(args, '', { HTTP_PROXY: server.url.href });
-    expect(found).toEqual({ status, stdout: expect.stringMatching(stdout), stderr: '' });
+    const lists = rows.map(([flags]) => ['http://api.example.test/x', ...flags.split(' ')]);
+    const found = await probeInTurn(lists, { HTTP_PROXY: server.url.href });
+    for (const [index, [flags, status, stdout]] of rows.entries()) {
+      const shown = expect.stringMatching(new RegExp(`${stdout.source}[\\s\\S]*\\nstatus ${status}\\n$`));
+      expect({ flags, ...found[index] }).toEqual({ flags, stdout: shown, stderr: `status ${status}\n` });
+    }
     await server.stop(true);
   });
 
@@ -243,23 +255,19 @@ describe('protected-api-probe', () => {
     await server.stop(true);
   });
 
-  test.each([
-    ['a token as a flag', ['http://x.test', '--eyJhbGciOiJSUzI1NiJ9.e30.AA'], 'Cannot read flags: see'],
-    ['no folder for the report', ['http://127.0.0.1:1', '--junit', 'none/x.xml'], 'Cannot write the file that --junit'],
-    [
-      'a port that is none',
-      ['http://x.test', '--serve-issuer', 'x'],
-      'Cannot read flags: --serve-issuer must be a port',
-    ],
-    [
-      'no secret',
-      ['http://x.test', '--client-id', 'ci', '--issuer', 'https://x.test'],
-      'Cannot get a token: set CLIENT_SECRET',
-    ],
-  ])('responds to %s with one line and exit status 2', async (_, args, line) => {
-    const { status, stdout, stderr } = await probeWith(args);
-    expect({ status, stdout, lines: stderr.split('\n').length }).toEqual({ status: 2, stdout: '', lines: 2 });
-    expect(stderr).toStartWith(line);
+  test('ends with one line and exit status 2 if it cannot begin', async () => {
+    const rows: readonly [args: readonly string[], line: string][] = [
+      [['http://x.test', '--eyJhbGciOiJSUzI1NiJ9.e30.AA'], 'Cannot read flags: see'],
+      [['http://127.0.0.1:1', '--junit', 'none/x.xml'], 'Cannot write the file that --junit'],
+      [['http://x.test', '--serve-issuer', 'x'], 'Cannot read flags: --serve-issuer must be a port'],
+      [['http://x.test', '--client-id', 'ci', '--issuer', 'https://x.test'], 'Cannot get a token: set CLIENT_SECRET'],
+    ];
+    const found = await probeInTurn(rows.map(([args]) => args));
+    for (const [index, [, line]] of rows.entries()) {
+      const stderr = expect.stringMatching(/^.+\nstatus 2\n$/);
+      expect(found[index]).toEqual({ stdout: 'status 2\n', stderr });
+      expect(found[index]?.stderr).toStartWith(line);
+    }
   });
 
   test.each<[what: string, args: string[], line: string]>([
