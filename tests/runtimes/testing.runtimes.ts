@@ -22,33 +22,27 @@ for (const [name, command] of commands)
     expect(stdout + stderr).toMatch(/\b2 pass(ed)?\b|pass 2\b/);
   });
 
-const plugins = '@babel/plugin-transform-dynamic-import@7.29.7 @babel/plugin-transform-modules-commonjs@7.29.14';
-
-/** A test of a guard that loads all that guards load when they need it, with an import in the form of a runner. */
-const spec = (load: string) => `${load}
-  test('a token is accepted', async () => {
-    const issuer = await createTestIssuer();
-    const { audience, ...listed } = issuer.options;
-    const url = 'http://localhost/';
-    const guard = createGuard({ audience, issuer: () => listed, dpop: 'on', publicUrl: url });
-    const token = await issuer.token({}, { boundTo: 'dpop' });
-    const headers = { authorization: \`DPoP \${token}\`, dpop: await issuer.proof({ method: 'GET', url }, token) };
-    const { claims } = await guard.requireToken(new Request(url, { headers }));
-    expect(claims.sub).toBe('test');
-  });`;
-const required = `const { createGuard } = require('protected-api');
-  const { createTestIssuer } = require('protected-api/testing');`;
-
 describe('Jest, as docs/guides/testing.md has it', async () => {
   const [, section = ''] = (await readText('docs/guides/testing.md')).split('## Jest and Vitest\n');
   const [, command = ''] = /^```sh \[Jest\]\n.*\n(.*)\n/m.exec(section) ?? [];
   const [, vitest = ''] = /^```js\n(.*?)^```$/ms.exec(section) ?? [];
   const block = vitest.replace("'vitest'", "'@jest/globals'");
   const [babelConfig = '', jestConfig = ''] = section.match(/^module\.exports = .*?;$/gms) ?? [];
-  const folder = installedPackage(`jest@30.5.2 express ${plugins}`);
+  const folder = installedPackage('jest@30.5.2 express @babel/plugin-transform-modules-commonjs@7.29.14');
+  const lines = `
+    test('a token with the scope is accepted', async () => {
+      const issuer = await createTestIssuer();
+      const headers = { authorization: \`Bearer \${await issuer.token({ scope: 'read:messages' })}\` };
+      const request = new Request('http://localhost/', { headers });
+      const result = await createGuard(issuer.options).check(request, { scope: 'read:messages' });
+      expect(result).toMatchObject({ claims: { sub: 'test' } });
+    });`;
+  const required = `const { createGuard } = require('protected-api');
+    const { createTestIssuer } = require('protected-api/testing');`;
+
   const forms = [
     ['app.test.mjs', block, command, {}],
-    ['app.test.cjs', spec(required), 'npx jest', { 'jest.config.cjs': jestConfig, 'babel.config.cjs': babelConfig }],
+    ['app.test.cjs', required + lines, 'npx jest', { 'jest.config.cjs': jestConfig, 'babel.config.cjs': babelConfig }],
   ] as const;
   // The second compiles every package. By day, managers.package.ts loads a door in CommonJS.
   test.each(isNight ? forms : forms.slice(0, 1))('%s passes', async (name, text, run, files) => {
@@ -70,6 +64,15 @@ if (isNight)
     const patterns: unknown = new Function(`return ${ignored}`)();
     const [, block = ''] = /^```js\n(.*?)^```$/ms.exec(guide) ?? [];
     const [replacing = ''] = /^vi\.mock\(.*?guard\.js'\);$/ms.exec(guide) ?? [];
+    const spec = (load: string) => `${load}
+      test('a token is accepted', async () => {
+        const issuer = await createTestIssuer();
+        const headers = { authorization: \`Bearer \${await issuer.token()}\` };
+        const { claims } = await createGuard(issuer.options).requireToken(new Request('http://localhost/', { headers }));
+        expect(claims.sub).toBe('test');
+      });`;
+    const required = `const { createGuard } = require('protected-api');
+      const { createTestIssuer } = require('protected-api/testing');`;
     const imported = `import { createGuard } from 'protected-api';
       import { createTestIssuer } from 'protected-api/testing';`;
     const ofNest = {
@@ -84,7 +87,7 @@ if (isNight)
     describe.each([
       [
         'Jest with packages that pnpm has installed',
-        `jest@30.5.2 ${plugins}`,
+        'jest@30.5.2 @babel/plugin-transform-modules-commonjs@7.29.14',
         'pnpm',
         { jest: {} },
         { 'app.test.js': spec(required), 'babel.config.js': babelOfPage },

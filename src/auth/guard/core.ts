@@ -1,5 +1,5 @@
 import { createIssuerKeys, type KeysEnvironment } from '../keys/issuer-keys.ts';
-import { createLookup } from '../lookup/lookup.ts';
+import { IssuerFinder } from '../lookup/issuer-finder.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { optionsByIssuer } from '../options/issuers.ts';
 import { createPublicNames } from '../proof/public-names.ts';
@@ -95,5 +95,6 @@ function createIssuers(options: CheckedOptions, withinLimit: WithinLimit, enviro
   };
   const { issuer: ask } = options;
   if (typeof ask !== 'function') return list(options);
-  return createLookup(options, { clock: environment.clock, ask, withinLimit }, list);
+  const finder = new IssuerFinder(options, { clock: environment.clock, ask, withinLimit }, list);
+  return { keys: finder, trusts: finder, rulesOf: (iss: string) => finder.rulesOf(iss) };
 }

@@ -1,6 +1,6 @@
 import type { CheckedOptions, FetchFault } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { FetchError, faultOf } from './fetch/fault.ts';
+import { FetchError } from './fetch/fault.ts';
 
 /*
  * When an issuer is asked for its keys, how long they are trusted, and who waits for a fetch. What is fetched, and what
@@ -136,6 +136,7 @@ export abstract class Refreshing<Fetched extends object, Options extends Refresh
 
   async #attempt(abort: AbortController, isAnew: boolean): Promise<void> {
     const cancelTimeout = this.options.clock.schedule(() => abort.abort(), this.#timeoutMs);
+    const faultOf = (error: unknown) => (error instanceof FetchError ? error : new FetchError('network')).fault;
     const outcome = await this.fetch(abort.signal, isAnew).catch(faultOf);
     cancelTimeout();
     // Otherwise it was stopped, or given up as lost.

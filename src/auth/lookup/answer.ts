@@ -23,8 +23,6 @@ export interface FoundIssuer {
 /** Returns the keys and trusts of the issuers that are listed in these options. */
 export type List = (options: CheckedOptions) => Pick<FoundIssuer, 'keys'> & { readonly trusts: ListedTrusts };
 
-export type AnswerReader = ReturnType<typeof createAnswerReader>;
-
 const isPrivateUrl = (url: string) => isPrivateHost(new URL(url).hostname);
 
 /**

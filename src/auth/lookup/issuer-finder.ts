@@ -1,9 +1,11 @@
+import { algorithms } from '../keys/algorithms.ts';
+import { canBeIssuer } from '../options/issuers.ts';
 import { type Rejected, rejectFor } from '../rejections.ts';
-import type { Trust } from '../token/trust.ts';
+import type { Trust, Trusts } from '../token/trust.ts';
 import type { CheckedOptions, KeySetState } from '../types.ts';
 import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { isPromise, notify } from '../values/promises.ts';
-import type { AnswerReader, FoundIssuer } from './answer.ts';
+import { createAnswerReader, type FoundIssuer, type List } from './answer.ts';
 import { KeptIssuers, RejectedIssuers } from './kept-issuers.ts';
 import { KnownIssuer } from './known-issuer.ts';
 import { type Answer, maxQuestions, type QuestionOptions, Questions } from './questions.ts';
@@ -17,13 +19,15 @@ import { type Answer, maxQuestions, type QuestionOptions, Questions } from './qu
 /** How long an issuer is not asked about again after a failure, or while too many others are. */
 const retryMs = 2000;
 
-export type IssuerFinderOptions = CheckedOptions & QuestionOptions & { readonly read: AnswerReader };
-
 type TrustOrRejected = Trust | Rejected;
 
-/** The issuers that a function of the application knows. It keeps some of them, with their keys. */
-export class IssuerFinder {
-  readonly #options: IssuerFinderOptions;
+/** The issuers that a function of the application knows. It has the methods of a guard's keys, for those it keeps. */
+export class IssuerFinder implements Trusts {
+  readonly algorithms = algorithms;
+  readonly sole = undefined;
+  readonly introspected = undefined;
+  readonly #options: CheckedOptions & QuestionOptions;
+  readonly #read: ReturnType<typeof createAnswerReader>;
   readonly #known = new KeptIssuers<KnownIssuer>((iss, issuer) => {
     issuer.leave();
     const until = issuer.askedAt + this.#options.jwksCooldownSeconds * 1000;
@@ -36,17 +40,19 @@ export class IssuerFinder {
   readonly #warn: (fault: string) => void;
   #isStopped = false;
 
-  constructor(options: IssuerFinderOptions) {
-    this.#options = options;
-    this.#questions = new Questions(options);
+  constructor(options: CheckedOptions, parts: Omit<QuestionOptions, 'jwksTimeoutSeconds'>, list: List) {
+    this.#options = { ...options, ...parts };
+    this.#read = createAnswerReader(options, list);
+    this.#questions = new Questions(this.#options);
     // A client chooses `iss`, so it is not named, and cannot cause more than one line in a while.
-    const once = { everyMs: options.jwksMaxAgeSeconds * 1000, now: () => options.clock.now() };
+    const once = { everyMs: options.jwksMaxAgeSeconds * 1000, now: () => parts.clock.now() };
     const consequence = 'Requests get a 503, unless an earlier result is kept';
     this.#warn = createFaultWarning('look up an issuer', 'the function issuer', consequence, once);
   }
 
   /** Returns what tokens of this issuer are verified with: at once if known, otherwise after a question for all. */
-  of(iss: string): TrustOrRejected | Promise<TrustOrRejected> {
+  of(iss: unknown): TrustOrRejected | Promise<TrustOrRejected> {
+    if (!canBeIssuer(iss)) return rejectFor('issuer_mismatch');
     const issuer = this.#known.name(iss);
     const now = this.#options.clock.now();
     if (!issuer) return this.#rejected.find(iss, now) ?? this.#displaced.find(iss, now) ?? this.#askOnce(iss);
@@ -71,8 +77,12 @@ export class IssuerFinder {
     for (const [, issuer] of this.#known) issuer.stop();
   }
 
-  /** Asks again about all issuers that are kept, or about one, and then fetches the keys of those that are known. */
+  /**
+   * Asks again about all issuers that are kept, or about one, and then fetches the keys of those that are still known.
+   * @throws {TypeError} no issuer can have this name
+   */
   async reload(only?: string): Promise<void> {
+    if (only !== undefined && !canBeIssuer(only)) throw new TypeError('Cannot reload an issuer: expected its iss');
     const isMeant = (iss: string) => only === undefined || iss === only;
     // What is pending began earlier, and may know an issuer that is removed from now on.
     await Promise.all(this.#questions.issuers.filter(isMeant).map((iss) => this.#waitFor(iss)));
@@ -101,7 +111,7 @@ export class IssuerFinder {
   }
 
   #settle(iss: string, answer: Answer, askedAt: number): TrustOrRejected {
-    const { clock, read, jwksCooldownSeconds, jwksTimeoutSeconds } = this.#options;
+    const { clock, jwksCooldownSeconds, jwksTimeoutSeconds } = this.#options;
     const earlier = this.#known.peek(iss);
     if (answer === 'given up') return earlier?.trust ?? rejectFor('issuer_unavailable');
     if (answer === 'failed') {
@@ -112,7 +122,7 @@ export class IssuerFinder {
     if ((returned ?? undefined) === undefined)
       return this.#rejectFor(iss, 'issuer_mismatch', askedAt + jwksCooldownSeconds * 1000);
     try {
-      return this.#remember(iss, read(iss, returned, earlier?.found), askedAt);
+      return this.#remember(iss, this.#read(iss, returned, earlier?.found), askedAt);
     } catch (error) {
       // Anything but a message of ours may contain secrets.
       const fault = error instanceof TypeError ? error.message : `Reading it threw ${nameOfFault(error)}`;

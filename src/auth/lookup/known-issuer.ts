@@ -1,3 +1,4 @@
+import { FetchError } from '../keys/fetch/fault.ts';
 import { rejectFor } from '../rejections.ts';
 import type { Trust } from '../token/trust.ts';
 import type { CheckedOptions, KeySetState } from '../types.ts';
@@ -95,8 +96,7 @@ export class KnownIssuer {
   state(): readonly KeySetState[] {
     const states = this.found.keys.state();
     if (!this.#isUncertain) return states;
-    const unknown = { address: undefined, status: undefined, found: undefined };
-    const lastFailure = { failure: 'network', cause: 'issuer_unavailable', ...unknown } as const;
+    const lastFailure = new FetchError('network', { cause: 'issuer_unavailable' }).fault;
     return states.map((state) => ({ ...state, lastFailure }));
   }
 

@@ -6,7 +6,7 @@ import { isJsonObject, type Members } from '../values/json.ts';
 import { isThenable, whenSettled } from '../values/promises.ts';
 import { rejectCertificate, unreadable } from './certificate.ts';
 import type { Presentation } from './presentation.ts';
-import type { ProofVerifierOptions, VerifiedProof } from './proof.ts';
+import { createProofVerifier, type ProofVerifierOptions, type VerifiedProof } from './proof.ts';
 
 export type BindingOptions = ProofVerifierOptions & Pick<CheckedOptions, 'dpop' | 'clientCertificate'>;
 
@@ -32,9 +32,7 @@ const unsupportedMethods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
  */
 export function createBindingCheck(options: BindingOptions): CheckBinding {
   const { dpop, clientCertificate } = options;
-  // Loaded only by guards that check proofs, and when they are created: their first request must not miss a file.
-  const proofs = dpop === 'off' ? undefined : import('./proof.ts');
-  const verifier = proofs?.then(({ createProofVerifier }) => createProofVerifier(options));
+  const verifyProof = createProofVerifier(options);
   const warn = createFaultWarning(
     'read client certificates',
     'the function clientCertificate',
@@ -68,7 +66,7 @@ export function createBindingCheck(options: BindingOptions): CheckBinding {
   }
 
   return (request, scheme, presented, claims) => {
-    if (scheme === 'Bearer' || !verifier) return rejectBearer(request, claims);
+    if (scheme === 'Bearer') return rejectBearer(request, claims);
     const confirmation = confirmationOf(claims);
     const thumbprint = ownClaim(confirmation, keyMethod);
     const needsCertificate = Object.hasOwn(confirmation, certificateMethod);
@@ -77,7 +75,7 @@ export function createBindingCheck(options: BindingOptions): CheckBinding {
     if (typeof thumbprint !== 'string') return rejectFor('token_unbound');
     return whenSettled(
       needsCertificate ? rejectHolder(request, confirmation) : undefined,
-      async (rejection) => rejection ?? (await verifier)(request, presented, thumbprint),
+      (rejection) => rejection ?? verifyProof(request, presented, thumbprint),
     );
   };
 }

@@ -19,10 +19,6 @@ export class FetchError extends Error {
   }
 }
 
-/** Returns the fault of an error that a fetch has thrown. */
-export const faultOf = (error: unknown): FetchFault =>
-  (error instanceof FetchError ? error : new FetchError('network')).fault;
-
 /** Causes for which a code alone says too little. */
 const causes: Readonly<Record<string, string>> = {
   ERR_ACCESS_DENIED: 'this process has no permission to connect to it (--allow-net)',
