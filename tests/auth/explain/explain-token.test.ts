@@ -1,9 +1,11 @@
-import { expect, test } from 'bun:test';
+import { afterEach, expect, setSystemTime, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain.ts';
 import type { Algorithm, GuardOptions, Requirements } from '../../../src/auth/index.ts';
 import type { Members } from '../../../src/auth/values/json.ts';
 import { ISSUER, offline, tokenOf } from '../../support/checked.ts';
 import { AUDIENCE, nowSeconds, SIGNING_KID, type TokenOverrides } from '../../support/mint.ts';
+
+afterEach(() => void setSystemTime());
 
 const wrapped = (token: string) => token.replace(/.{60}/g, '$&\n');
 test.each<[name: string, paste: (token: string) => string]>([
@@ -126,6 +128,8 @@ test('explainToken() explains a token with the options of its own issuer', async
 
 test('explainToken() explains an opaque token without iss by the own options of the sole issuer, and of the one with introspect', async () => {
   const own = { issuer: ISSUER, audience: 'own', scopeClaim: ['roles'] };
+  // What is left of a lifetime is compared.
+  setSystemTime(new Date());
   const explain = async (aud: string) => {
     const introspect = () => ({ active: true, exp: nowSeconds() + 60, aud, roles: ['a'], scope: 'b' });
     const options = [
