@@ -238,6 +238,12 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
     { audience: 'a' },
     '',
   ],
+  [
+    'an ID token of Dex for an API',
+    { iss: 'https://a.test/dex', aud: ['c', 'a'], azp: 'c', c_hash: 'h' },
+    { audience: 'a' },
+    'because it has c_hash',
+  ],
   ['one of Dex for a client', { iss: 'https://a.test/dex', aud: 'c', at_hash: 'h' }, { audience: 'c' }, 'an ID token'],
   ['Microsoft Graph', { aud: graph }, { audience: graph }, 'The audience is that of Microsoft Graph'],
   ['its ID', { aud: '00000003-0000-0000-c000-000000000000' }, {}, 'The audience is that of Microsoft Graph'],

@@ -24,7 +24,7 @@ export const dex: RealServer = {
     const program = await goProgram('dex', '2026-08-06', 'github.com/dexidp/dex/cmd/dex');
     return [process.execPath, script('dex.mjs'), program, 'my-api'];
   },
-  settings: { REQUIRED_CLAIMS: 'azp=reader' },
+  settings: { REQUIRED_CLAIMS: '{"azp":"reader","c_hash":null}' },
   introspect: asksAt('/token/introspect', 'my-api'),
   application: async ({ issuer }) =>
     forApplication(await discover(issuer, secretOf('reader')), { scope: `groups ${forApi}` }),
@@ -61,10 +61,11 @@ export const dex: RealServer = {
     application: 'accepted',
     user: 'accepted',
     password: 'accepted',
-    // The server makes both alike.
-    idToken: 'accepted',
+    idToken: 'required_claim_mismatch',
+    idTokenWithoutRule: ['accepted', { REQUIRED_CLAIMS: 'azp=reader' }, 'idToken'],
     // Of a user in other groups.
     refreshed: 'withoutScope',
+    // Nothing tells it apart from an access token.
     refreshedIdToken: 'withoutScope',
     userWithoutRole: 'withoutScope',
     withoutScope: 'withoutScope',

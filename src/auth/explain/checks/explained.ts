@@ -100,8 +100,8 @@ export function show(value: unknown): string {
 export function doubtKind(claims: Members): string {
   const signs = ['nonce', 'at_hash', 'c_hash', 's_hash'].filter((name) => name in claims);
   if (signs.length === 0) return '';
-  // Dex gives its access tokens the same form. Those for an API name it beside the client.
-  if (/\/dex$/.test(show(claims.iss)) && claims.azp !== undefined) return '';
+  // Dex gives its access tokens almost the same form. Those for an API name it beside the client.
+  if (/\/dex$/.test(show(claims.iss)) && claims.azp !== undefined && !signs.includes('c_hash')) return '';
   return `It looks like an ID token, because it has ${joined(signs)}: send an access token`;
 }
 
