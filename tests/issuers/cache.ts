@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { $ } from 'bun';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * The servers that npm does not have: got on first use, with the tools of their languages, into a folder that git
@@ -64,15 +65,17 @@ export const goPrograms = (name: string, version: string, packages: readonly str
     if (copy) {
       const download = $`go mod download -json ${copy.module}@v${version}`.cwd(unfinished);
       const { Dir }: { readonly Dir: string } = await download.json();
-      await $`cp -r ${Dir} module && chmod -R u+w module`.cwd(unfinished);
+      // Not in the cache, where tests would read its files as ours.
+      const module = join(temporaryFolder(), 'module');
+      await $`cp -r ${Dir} ${module} && chmod -R u+w ${module}`;
       for (const [path, from, to] of copy.edits) {
-        const file = Bun.file(join(unfinished, 'module', path));
+        const file = Bun.file(join(module, path));
         await file.write((await file.text()).replace(from, to));
       }
-      await $`go mod edit -replace ${copy.module}=./module`.cwd(unfinished);
+      await $`go mod edit -replace ${copy.module}=${module}`.cwd(unfinished);
     }
     const flags = ['-mod=mod', '-buildvcs=false', '-tags', tags, '-o', '.'];
-    await $`go build ${flags} ${packages} && rm -rf module`.cwd(unfinished).quiet();
+    await $`go build ${flags} ${packages}`.cwd(unfinished).quiet();
   });
 
 /** Returns the program of a Go module, which has its name. */
