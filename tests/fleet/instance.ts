@@ -1,6 +1,3 @@
-// What guards load when they need it, which virtual time must not overtake.
-import '../../src/auth/lookup/issuer-finder.ts';
-import '../../src/auth/proof/proof.ts';
 import { createGuardCore } from '../../src/auth/guard/core.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
 import type { GuardOptions } from '../../src/auth/index.ts';

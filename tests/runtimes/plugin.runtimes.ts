@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { dpopRows, PUBLIC_URL } from '../http/table/dpop.ts';
-import { probeRows } from '../http/table/probed.ts';
+import { oneOfEach, probeRows } from '../http/table/probed.ts';
 import { run, runToEnd } from '../support/child-process.ts';
 import { fixtureFor, startFixture } from '../support/fixture.ts';
 import { type Form, startService } from '../support/forms.ts';
@@ -9,7 +9,7 @@ import { installedPackage } from '../support/installed-package.ts';
 import { type IssuerMode, startIssuer } from '../support/issuer.ts';
 import { crowdedKeySet, publish, signingKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID, signingKeys } from '../support/mint.ts';
-import { nodePath, nodeVersions } from '../support/node-versions.ts';
+import { isNight, nodePath, nodeVersions } from '../support/node-versions.ts';
 import { workerForm } from '../support/worker.ts';
 
 const runtimes: Readonly<Record<string, readonly string[]>> = {
@@ -35,10 +35,16 @@ const folder = installedPackage('elysia', 'runtimes', scripts);
 const keys = [publish(signingKey('ML-DSA-44', SIGNING_KID), SIGNING_KID)];
 const hasMlDsa = (name: string) => /^(?:bun|deno)$/.test(name) || Number(/^node (\d+)/.exec(name)?.[1]) >= 24;
 
+/**
+ * By day, Node.js gets every row. The others get one of each topic, and those that their parser of HTTP could change.
+ */
+const byDay = [...oneOfEach, 'path', 'scheme', 'credentials', 'dpop'];
+
 function httpTable(form: Form): void {
   const fixture = fixtureFor(form, { keys: crowdedKeySet });
-  probeRows(fixture);
-  dpopRows(fixtureFor(form, { keys: crowdedKeySet, settings: { PUBLIC_URL, DPOP: 'on' } }), 'on');
+  const only = isNight || form.name.startsWith('node') ? undefined : byDay;
+  probeRows(fixture, only);
+  dpopRows(fixtureFor(form, { keys: crowdedKeySet, settings: { PUBLIC_URL, DPOP: 'on' } }), 'on', only);
 
   test.each([
     ['fetched', {}],
