@@ -168,7 +168,7 @@ export async function send(id: string, sent: string, claims?: object, special: S
 /** Runs files of the folder as tests, in one process. */
 export async function passes(...files: readonly string[]): Promise<void> {
   const paths = files.map((file) => join(folder, file));
-  const child = Bun.spawn([process.execPath, 'test', '--timeout', '60000', ...paths], { cwd: root, stderr: 'pipe' });
+  const child = Bun.spawn([process.execPath, 'test', '--timeout', '180000', ...paths], { cwd: root, stderr: 'pipe' });
   const said = await child.stderr.text();
   expect(said).toContain('\n 0 fail\n');
   expect(said).toContain(` across ${files.length} file`);

@@ -15,7 +15,8 @@ import { probeRows } from './probed.ts';
 export function describeHttpTable(form: Form, only?: readonly string[]): void {
   describe(form.name, () => {
     describe('with its issuer up', () => {
-      const fixture = fixtureFor(form, { keys: crowdedKeySet });
+      // A busy machine may take longer than the default for a fetch.
+      const fixture = fixtureFor(form, { keys: crowdedKeySet, settings: { JWKS_TIMEOUT_SECONDS: '20' } });
       probeRows(fixture, only);
       httpMannersRows(fixture);
       crossOriginRows(fixture);
