@@ -35,7 +35,7 @@ export const shapes: Record<string, (token: number, count: number) => string> = 
 };
 
 /** Fills a cache with claims of one shape, from slices of long header lines, and returns the heap that it takes. */
-function measure(claimsOf: (token: number, count: number) => string, limit: { maxBytes?: number }) {
+async function measure(claimsOf: (token: number, count: number) => string, limit: { maxBytes?: number }) {
   const newCache = () => new TokenCache({ maxEntries: 1_000_000, isGood: () => true, random: () => 0, ...limit });
   const offer = (cache: ReturnType<typeof newCache>, token: number, count: number) => {
     const text = claimsOf(token, count);
@@ -56,17 +56,23 @@ function measure(claimsOf: (token: number, count: number) => string, limit: { ma
     else tooMany = between;
   }
 
-  const heapBytes = () => {
-    Bun.gc(true);
-    return heapStats().heapSize;
+  /** The least of five: what a compiler or the stack still holds on a busy machine is no cache. */
+  const heapBytes = async () => {
+    const sizes: number[] = [];
+    for (let turn = 0; turn < 5; turn += 1) {
+      await new Promise(setImmediate);
+      Bun.gc(true);
+      sizes.push(heapStats().heapSize);
+    }
+    return Math.min(...sizes);
   };
-  const before = heapBytes();
+  const before = await heapBytes();
   const cache = newCache();
   for (let token = 0; token < 10 || token < 1.2 * cache.size; token++) offer(cache, token, count);
-  return { heap: heapBytes() - before, entries: cache.size, estimated: cache.bytes };
+  return { heap: (await heapBytes()) - before, entries: cache.size, estimated: cache.bytes };
 }
 
 const [, , shape = '', maxBytes] = process.argv;
 const claimsOf = shapes[shape];
 if (import.meta.main && claimsOf)
-  console.log(JSON.stringify(measure(claimsOf, maxBytes === undefined ? {} : { maxBytes: Number(maxBytes) })));
+  console.log(JSON.stringify(await measure(claimsOf, maxBytes === undefined ? {} : { maxBytes: Number(maxBytes) })));
