@@ -133,9 +133,9 @@ ${rules.map(rowOf).join('\n')}
   To give a name several values, repeat the pair: \`SCOPE_IMPLIES=admin=read:a,admin=write:a\`.
 - All mistakes are reported together. The service prints them on standard error, and exits with status 1. A guard throws a \`TypeError\` when it is created.
 - How a file with settings is written depends on its reader: see [Files with settings](#files-with-settings).
-- \`bun run\` also reads a file named \`.env\`; [.env.example](../.env.example) is a template. A file \`.env.local\` takes precedence over it, and the
-  environment over both. The executable and the image read neither. In such a file, \`NODE_EXTRA_CA_CERTS\`, \`NODE_USE_SYSTEM_CA\`, \`SSL_CERT_FILE\`
-  and \`SSL_CERT_DIR\` have no effect, because Bun reads them earlier: set them in the environment.
+- \`bun run\` also reads a file named \`.env\` in the current folder; [.env.example](../.env.example) is a template. A file \`.env.local\` takes precedence
+  over it, and the environment over both. The executable and the image read neither: [give them the file](#files-with-settings). In such
+  a file, \`NODE_EXTRA_CA_CERTS\`, \`NODE_USE_SYSTEM_CA\`, \`SSL_CERT_FILE\` and \`SSL_CERT_DIR\` have no effect, because Bun reads them earlier: set them in the environment.
 
 ${sections.join('\n\n')}
 
@@ -146,6 +146,15 @@ ${filesWithSettings}
 
 /** A test compares the table with what each reader does. */
 const filesWithSettings = String.raw`## Files with settings
+
+Without systemd or Compose, give a file to the executable, or to the image, like this:
+
+\`\`\`sh
+set -a; . ./.env; set +a; dist/protected-api
+docker run -p 3010:3010 --env-file .env protected-api
+\`\`\`
+
+Without \`ISSUER\` and \`AUDIENCE\`, the service runs the development issuer, unless \`NODE_ENV\` is \`production\`, as in the image.
 
 The same file means different values to different readers. In these columns, B is a variable that is not set:
 
@@ -163,9 +172,10 @@ The same file means different values to different readers. In these columns, B i
 | \`A=x #y\`    | \`x\`     | \`x\`     | \`x #y\`  | \`x #y\`                      |
 | \`A='x #y'\`  | \`x #y\`  | \`x #y\`  | \`x #y\`  | \`'x #y'\`                    |
 
-- **Everywhere**, a value without quotes, backslashes, \`$\` and \`#\` is read as it is written. So write \`REQUIRED_CLAIMS\` as a JSON object
+- **In each column**, a value without quotes, backslashes, \`$\` and \`#\` is read as it is written. So write \`REQUIRED_CLAIMS\` as a JSON object
   without quotes around it, and percent-encode the password in \`REDIS_URL\`.
 - **Single quotes** protect backslashes and \` #\` in Bun, Compose and systemd, and \`$\` in the last two. In Bun, write \`\$\` for \`$\`.
+- **A shell**, as in the first command, needs single quotes around a value with spaces or special characters, such as JSON.
 - **Comments** belong on lines of their own, which do not end with a backslash: systemd would ignore the next line. It also ignores a line that begins
   with \`export\`.
 - **A byte order mark** costs systemd and Podman the first variable. Line ends of Windows are ignored.
