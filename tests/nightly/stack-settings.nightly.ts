@@ -25,7 +25,7 @@ const servers: Readonly<Record<string, Server>> = {
   'golang-jwt': withSettings('golang-jwt with keyfunc'),
   jwx: withSettings('jwx'),
   'ruby-jwt': withSettings('Sinatra with ruby-jwt'),
-  jsonwebtoken: withSettings('axum with jsonwebtoken'),
+  'jsonwebtoken-rust': withSettings('axum with jsonwebtoken'),
   spring: comparedAs('Spring Boot resource server'),
   'mod-auth-openidc': comparedAs('Apache with mod_auth_openidc'),
   haproxy: comparedAs('HAProxy'),

@@ -2,10 +2,13 @@ import type { Stack } from './topics.ts';
 
 // Here are the settings of packages for Node.js, as in stacks.ts.
 
+/** Express does not say which of them checks tokens. */
+const express = /Express/i;
+
 export const nodeStacks: Readonly<Record<string, Stack>> = {
   jose: {
     name: 'jose',
-    says: /Express/i,
+    says: express,
     settings: {
       signature: 'jwtVerify(token, keys, options), not decodeJwt',
       algorithms: "algorithms: ['RS256']",
@@ -19,8 +22,24 @@ export const nodeStacks: Readonly<Record<string, Stack>> = {
       outage: 'createRemoteJWKSet(url, { cacheMaxAge, timeoutDuration, cooldownDuration })',
     },
   },
+  jsonwebtoken: {
+    name: 'jsonwebtoken',
+    says: express,
+    settings: {
+      signature: 'jwt.verify(token, key, options), not jwt.decode',
+      algorithms: "algorithms: ['RS256']",
+      issuer: 'issuer: …',
+      audience: 'audience: …',
+      expiry: 'clockTolerance: 5, without ignoreExpiration',
+      notBefore: 'clockTolerance: 5, without ignoreNotBefore',
+      requireExpiry: 'check payload.exp !== undefined: the library does not',
+      type: 'complete: true, and compare header.typ',
+      keys: 'jwksRsa({ jwksUri, cache: true, rateLimit: true }).getSigningKey(header.kid)',
+    },
+  },
   'express-jwt': {
     name: 'express-jwt',
+    says: express,
     settings: {
       algorithms: "algorithms: ['RS256']",
       issuer: 'issuer: …',
@@ -43,6 +62,7 @@ export const nodeStacks: Readonly<Record<string, Stack>> = {
   },
   'passport-jwt': {
     name: 'passport-jwt',
+    says: express,
     settings: {
       algorithms: "algorithms: ['RS256']",
       issuer: 'issuer: …',

@@ -90,8 +90,8 @@ export const stacks: Readonly<Record<string, Stack>> = {
       keys: '*jwks: a lambda that loads the keys again if options[:kid_not_found]',
     },
   },
-  jsonwebtoken: {
-    name: 'jsonwebtoken (crate)',
+  'jsonwebtoken-rust': {
+    name: 'jsonwebtoken (Rust)',
     settings: {
       signature: 'no insecure_disable_signature_validation',
       algorithms: '*Validation::new(Algorithm::RS256)',

@@ -37,7 +37,8 @@ issuer.
   --profile <name>       the standard that decides what is a must: rfc6750,
                          rfc9068, mcp or fapi2
   --stack <name>         the library or server that checks tokens, such as
-                         pyjwt or spring: the report names its settings
+                         jsonwebtoken (npm), jsonwebtoken-rust or pyjwt:
+                         the report names its settings
   --only, --skip <id>    rows to run or to skip, by ID or the beginning of IDs;
                          repeat it for several
   --known <file>         rows that are known to fail, one per line: ID, reason

@@ -1,4 +1,4 @@
-import { settingOf, stackOf } from '../advice/advice.ts';
+import { settingOf } from '../advice/advice.ts';
 import { type Forgery, strangersKey } from '../forge/forge.ts';
 import type { Sender } from '../http/sender.ts';
 import type { Target } from '../options/options.ts';
@@ -49,7 +49,7 @@ export async function probeTarget(run: Run, chosen: readonly Row[]): Promise<voi
 function add({ target, add: push, trial, stack }: Run, row: Own, verdict: ProbedRow['verdict'], got: string): void {
   const { id, rule, level, needs, sent, expected, remedy, ownCode } = row;
   const about = { id, target: `${target.method} ${target.url}`, rule, level, needs };
-  const setting = settingOf(id, stack, stackOf((trial.good ?? trial.bare).headers));
+  const setting = settingOf(id, stack, (trial.good ?? trial.bare).headers);
   push({ ...about, sent, expected, got, verdict, remedy, ownCode, setting });
 }
 

@@ -1,5 +1,5 @@
 // axum with jsonwebtoken: an extractor as axum's example "jwt", keys as the example "auth0" of jsonwebtoken.
-// With SETTINGS, it has every setting that --stack jsonwebtoken names.
+// With SETTINGS, it has every setting that --stack jsonwebtoken-rust names.
 use std::env;
 
 use axum::{Json, Router, extract::FromRequestParts, http::StatusCode, http::header::WWW_AUTHENTICATE, http::request::Parts};
