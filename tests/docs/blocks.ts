@@ -116,6 +116,7 @@ for (const [file, block] of [
   ['document.ts', 'guides/openapi#Hono and Express'],
   ['orders.ts', 'guides/openapi'],
   ['call.ts', 'guides/callers#With a bearer token'],
+  ['call-with-proof.ts', 'guides/callers#With DPoP'],
 ] as const)
   await write(file, blocks.find(({ id }) => id === block)?.text ?? '');
 await write('options.ts', `export const issuer = '${url}';\nexport const audience = '${audience}';\n`);
