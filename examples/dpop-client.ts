@@ -2,7 +2,7 @@ import * as client from 'openid-client';
 
 // A client that proves possession of its key (RFC 9449), for the service with its development issuer:
 // DPOP=on PUBLIC_URL=http://localhost:3010 bun run src/index.ts
-// Start the client with:
+// In another terminal, start it with:
 // CLIENT_ID=reader CLIENT_SECRET=SECRET bun run dpop-client.ts
 
 const { API = 'http://localhost:3010', CLIENT_ID = '', CLIENT_SECRET } = process.env;
