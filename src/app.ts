@@ -3,7 +3,7 @@ import { resourceMetadata } from 'protected-api/elysia';
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions } from './http/plugin.ts';
 import { sentPathOf } from './http/route-table.ts';
-import { pagePath } from './openapi/about.ts';
+import { pagePath, publicUrlOf } from './openapi/about.ts';
 import { createDocumentation, type DocumentationOptions } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
 import { createMessages } from './routes/messages.ts';
@@ -21,7 +21,7 @@ export type App = ReturnType<typeof createApp>;
 /** Returns the application with all routes and error responses, as a Web-standard `fetch(Request): Response`. */
 export function createApp(dependencies: Dependencies) {
   const { guard, options, readiness, hasDocumentation, tokenEndpoint, developmentIssuer, ...http } = dependencies;
-  const [publicUrl] = [options.publicUrl ?? []].flat();
+  const publicUrl = publicUrlOf(options);
   // Swagger UI and MCP clients send headers of their own.
   const respondPreflight = (request: Request) =>
     guard.metadata(request) ??

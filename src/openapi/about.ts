@@ -11,6 +11,9 @@ export interface DescribedApi {
   >;
 }
 
+/** Returns the first public URL, which the document, its page and the metadata show. */
+export const publicUrlOf = ({ publicUrl }: Pick<CheckedOptions, 'publicUrl'>) => [publicUrl ?? []].flat()[0];
+
 /** The part of an operation that the document and its page use. */
 export interface Operation {
   readonly summary?: string;

@@ -9,6 +9,7 @@ import {
   type MediaType,
   name,
   type Operation,
+  publicUrlOf,
   type ResponseObject,
   requiredScopes,
   summary,
@@ -30,7 +31,7 @@ export function createDocument(app: AnyElysia, api: DescribedApi, tokenEndpoint:
   >;
   const schemas: Record<string, object> = { ErrorObject: errorSchemaOf(errorsOf(api, scopes)) };
   const { dpop, dpopNonceSecret } = options;
-  const [publicUrl] = [options.publicUrl ?? []].flat();
+  const publicUrl = publicUrlOf(options);
   const complete = (operation: Operation): Operation => {
     const { security = [], responses = {}, parameters = [] } = operation;
     // The challenge of a route names the scopes of its first alternative.

@@ -1,5 +1,5 @@
 import type { Client } from 'protected-api/testing';
-import type { DescribedApi } from './about.ts';
+import { type DescribedApi, publicUrlOf } from './about.ts';
 import { type Html, html } from './html.ts';
 
 /**
@@ -13,7 +13,7 @@ export function renderDialog(
   clients: readonly Client[] = [],
 ): Html {
   const { dpop } = options;
-  const [publicUrl] = [options.publicUrl ?? []].flat();
+  const publicUrl = publicUrlOf(options);
   const [audience = ''] = options.audience;
   const ways = clients.map(describeClient);
   if (tokenEndpoint !== undefined)

@@ -27,9 +27,9 @@ export function isNamed(key: unknown): key is NamedJwk {
  * @throws {FetchError} an empty set, too many keys, or another document
  */
 export function readKeySet(json: unknown, url?: string): readonly unknown[] {
-  const listed = isJsonObject(json) && Array.isArray(json.keys) ? json.keys : [];
-  if (listed.length === 0) throw new FetchError('malformed', { url, found: wrongDocument(json) });
-  const keys = listed.map((key: unknown) => (isJsonObject(key) ? withoutNulls(key) : key));
+  const members = isJsonObject(json) && Array.isArray(json.keys) ? json.keys : [];
+  if (members.length === 0) throw new FetchError('malformed', { url, found: wrongDocument(json) });
+  const keys = members.map((key: unknown) => (isJsonObject(key) ? withoutNulls(key) : key));
   const byId = groupBy(keys.filter(isNamed), ({ kid }) => kid);
   if (keys.length > maxKeys || [...byId.values()].some(({ length }) => length > maxKeysPerId))
     throw new FetchError('too_large', { url });

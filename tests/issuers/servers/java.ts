@@ -15,6 +15,7 @@ import {
   READ,
   type RealServer,
   readerToken,
+  roleRows,
   script,
   secretOf,
   usualTokens,
@@ -98,8 +99,7 @@ export const javaServers: readonly RealServer[] = [
     expected: {
       application: 'accepted',
       user: 'accepted',
-      userWithRole: ['accepted', { SCOPE_CLAIM: 'roles' }, 'user'],
-      userWithoutRole: ['withoutScope', { SCOPE_CLAIM: 'roles' }],
+      ...roleRows('roles'),
       withoutScope: 'withoutScope',
       anotherClient: 'audience_mismatch',
       idToken: 'audience_mismatch',

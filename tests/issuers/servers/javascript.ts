@@ -12,6 +12,7 @@ import {
   READ,
   type RealServer,
   readerToken,
+  roleRows,
   script,
   secretOf,
 } from './real-server.ts';
@@ -66,8 +67,7 @@ export const javascriptServers: readonly RealServer[] = [
     expected: {
       application: 'accepted',
       user: 'accepted',
-      userWithRole: ['accepted', { SCOPE_CLAIM: 'roles' }, 'user'],
-      userWithoutRole: ['withoutScope', { SCOPE_CLAIM: 'roles' }],
+      ...roleRows('roles'),
       withoutScope: 'withoutScope',
       anotherClient: 'withoutScope',
       onlyOneClient: ['required_claim_mismatch', { REQUIRED_CLAIMS: 'client_id=reader' }, 'anotherClient'],
@@ -122,8 +122,7 @@ export const javascriptServers: readonly RealServer[] = [
     expected: {
       application: 'accepted',
       user: 'accepted',
-      userWithRole: ['accepted', { SCOPE_CLAIM: 'roles' }, 'user'],
-      userWithoutRole: ['withoutScope', { SCOPE_CLAIM: 'roles' }],
+      ...roleRows('roles'),
       anotherClient: 'withoutScope',
       onlyOneClient: ['required_claim_mismatch', { REQUIRED_CLAIMS: 'azp=CLIENT_ID' }, 'anotherClient'],
       anotherApi: 'audience_mismatch',

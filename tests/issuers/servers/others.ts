@@ -9,6 +9,7 @@ import {
   READ,
   type RealServer,
   readerToken,
+  roleRows,
   script,
   secretOf,
   usualTokens,
@@ -48,8 +49,7 @@ export const otherServers: readonly RealServer[] = [
     expected: {
       application: 'accepted',
       user: 'accepted',
-      userWithRole: ['accepted', { SCOPE_CLAIM: '/ext/roles' }, 'user'],
-      userWithoutRole: ['withoutScope', { SCOPE_CLAIM: '/ext/roles' }],
+      ...roleRows('/ext/roles'),
       withoutScope: 'withoutScope',
       withoutAudience: 'audience_mismatch',
       anotherClient: 'audience_mismatch',
@@ -95,8 +95,7 @@ export const otherServers: readonly RealServer[] = [
     expected: {
       application: 'accepted',
       user: 'accepted',
-      userWithRole: ['accepted', { SCOPE_CLAIM: '/realm_access/roles' }, 'user'],
-      userWithoutRole: ['withoutScope', { SCOPE_CLAIM: '/realm_access/roles' }],
+      ...roleRows('/realm_access/roles'),
       withoutScope: 'audience_mismatch',
       anotherClient: 'audience_mismatch',
       idToken: 'audience_mismatch',

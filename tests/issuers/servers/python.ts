@@ -8,6 +8,7 @@ import {
   READ,
   type RealServer,
   readerToken,
+  roleRows,
   script,
   secretOf,
   usualTokens,
@@ -36,8 +37,7 @@ export const pythonServers: readonly RealServer[] = [
     expected: {
       application: 'accepted',
       user: 'accepted',
-      userWithRole: ['accepted', { SCOPE_CLAIM: 'roles' }, 'user'],
-      userWithoutRole: ['withoutScope', { SCOPE_CLAIM: 'roles' }],
+      ...roleRows('roles'),
       withoutScope: 'withoutScope',
       anotherClient: 'audience_mismatch',
       idToken: 'type_unsupported',

@@ -93,6 +93,13 @@ export const certifiedRows = {
   certifiedWithAnother: ['certificate_mismatch', certificates, 'certified', 'anotherCertificate'],
 } as const satisfies Record<string, Expected>;
 
+/** A user who has the role for the scope, and one who has not, where this claim lists roles. */
+export const roleRows = (claim: string) =>
+  ({
+    userWithRole: ['accepted', { SCOPE_CLAIM: claim }, 'user'],
+    userWithoutRole: ['withoutScope', { SCOPE_CLAIM: claim }],
+  }) as const satisfies Record<string, Expected>;
+
 /** An `opaque` token: without the hook, and with it. */
 export const opaqueRows = {
   opaque: 'token_opaque',
