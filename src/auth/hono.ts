@@ -64,12 +64,8 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
 ): TokenMiddleware<Accepted<AcceptedClaims, Optional>> {
   const check = createRouteCheck(guard, requirements, options);
   return async (context: HookContext, next: () => Promise<void>) => {
-    const { raw } = Object(context.req);
-    // That of @hono/node-server. Others have none.
-    const { incoming } = Object(context.env);
-    if (incoming !== undefined && raw.incoming === undefined)
-      Object.defineProperty(raw, 'incoming', { value: incoming });
-    const result = await check(raw);
+    const request = requestOf(context);
+    const result = await check(request);
     if (!isAccepted(result)) {
       for (const [name, value] of Object.entries(result.headers))
         context.header(name, value, { append: name === 'vary' });
@@ -83,12 +79,34 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
         }
       return response;
     }
+    accepted.set(context.req, request);
     context.set('protected-api', result as Accepted<AcceptedClaims, Optional>);
     await next();
     for (const header of nonceHeaders(result.dpopNonce)) context.header(...header);
     return undefined;
   };
 }
+
+/** The requests that were accepted, by that of Hono. */
+const accepted = new WeakMap<object, Request>();
+
+/**
+ * Returns what a guard checks. `bodyLimit()` replaces a request by a copy, which is still the same request: otherwise,
+ * its proof would count as used.
+ */
+function requestOf({ req, env }: HookContext): Request {
+  const { raw } = Object(req);
+  const earlier = accepted.get(req);
+  if (earlier && isCopy(raw, earlier)) return earlier;
+  // That of @hono/node-server. Others have none.
+  const { incoming } = Object(env);
+  if (incoming !== undefined && raw.incoming === undefined) Object.defineProperty(raw, 'incoming', { value: incoming });
+  return raw;
+}
+
+const isCopy = (one: Request, other: Request) =>
+  one === other || (one.method === other.method && one.url === other.url && headersOf(one) === headersOf(other));
+const headersOf = ({ headers }: Request) => JSON.stringify([...headers]);
 
 /**
  * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. Its

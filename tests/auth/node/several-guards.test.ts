@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:http';
 import { Elysia } from 'elysia';
 import express from 'express';
 import fastify, { type FastifyInstance } from 'fastify';
-import { Hono } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 import { type CheckRequirements, createGuard } from 'protected-api';
 import { resourceServer } from 'protected-api/elysia';
 import * as forFastify from 'protected-api/fastify';
@@ -125,4 +126,30 @@ describe.each(Object.keys(frameworks))('%s, with guards of an application and of
       expect([token, response.status, (await response.text()) === 'handled']).toEqual([token, status, status === 200]);
     }
   });
+});
+
+const publicUrl = 'https://api.example.test';
+const proving = createGuard({ ...issuer.options, dpop: 'on', publicUrl });
+const boundToken = await issuer.token({ sub: 'ada' }, { boundTo: 'dpop' });
+const replace = (change: Record<string, string>): MiddlewareHandler => {
+  return (c, next) => {
+    c.req.raw = new Request(c.req.raw, { headers: { ...c.req.header(), ...change } });
+    return next();
+  };
+};
+
+// The limit replaces a request whose body has no length by a copy.
+test.each<[string, MiddlewareHandler, number]>([
+  ['a limit of the body', bodyLimit({ maxSize: 1024 }), 200],
+  ['a copy of the request', replace({}), 200],
+  ['a request with another token', replace(bearer('garbage')), 401],
+])('between two guards of Hono, %s', async (_, between, status) => {
+  const guarding = forHono.requireToken(proving);
+  const app = new Hono().use(guarding, between).post('/', guarding, async (c) => c.text(await c.req.text()));
+  const dpop = await issuer.proof({ method: 'POST', url: `${publicUrl}/` }, boundToken);
+  const headers = { authorization: `DPoP ${boundToken}`, dpop };
+  const send = () => app.request('/', { method: 'POST', body: 'tea', headers });
+  const response = await send();
+  expect([response.status, (await response.text()) === 'tea']).toEqual([status, status === 200]);
+  expect((await send()).status).toBe(401);
 });
