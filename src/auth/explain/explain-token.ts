@@ -45,7 +45,8 @@ export async function explainToken(
   given: GuardOptions | UnfinishedOptions,
   { requirements = {}, words = 'options' }: ExplainOptions = {},
 ): Promise<Explanation> {
-  const { proof, token: pasted } = findProof(text) ?? { token: text };
+  const plain = text.replace(colours, '');
+  const { proof, token: pasted } = findProof(plain) ?? { token: plain };
   const decoded = decodePasted(pasted);
   if (isProof(decoded.header) || (proof && decoded.text === '')) return explainProofAlone();
   const nameOf = (option: string) => (words === 'options' ? option : settingOf(option));
@@ -76,6 +77,9 @@ export async function explainToken(
   const error = errorIn(result.body) ?? rejections[reason].error;
   return withRender({ ...common, status: result.status, error, advice: advice + elsewhere + decoded.aside });
 }
+
+/** What a program adds to text for a terminal (ECMA-48 §5.4), and a terminal to what is pasted. */
+const colours = new RegExp(`${String.fromCharCode(0x1b)}\\[[\\d;]*[A-Za-z~]`, 'g');
 
 /** Returns what to change for a reason, and what follows from that. */
 async function adviseRejected(reason: RejectionReason, checks: readonly Check[], advised: Advised): Promise<string> {

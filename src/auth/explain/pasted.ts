@@ -36,10 +36,17 @@ function findToken(text: string): { readonly token: string; readonly isAmongText
 
 /** Returns the access token in a URL, a cookie, or another text; of ID tokens and refresh tokens none. */
 function tokenAmong(text: string): string | undefined {
-  const [, named] = /access_token=([\w.~+/-]+)/.exec(text) ?? [];
-  if (named !== undefined || /\b(?:id|refresh)_token/.test(text)) return named;
-  return /(?<=^|[^\w.-]|%20)eyJ[\w-]{10,}(?:\.[\w-]*){2,4}(?![\w.-]|(?: |%20)[\w-]+$)/.exec(text)?.[0];
+  const [, found] = sentToken.exec(text) ?? namedToken.exec(text) ?? [];
+  if (found !== undefined || /\b(?:id|refresh)_token/.test(text)) return found;
+  return anyToken.exec(text)?.[0];
 }
+
+const jwt = String.raw`eyJ[\w-]{10,}(?:\.[\w-]*){2,4}(?![\w.-]|(?: |%20)[\w-]+$)`;
+const anyToken = new RegExp(`(?<=^|[^\\w.-]|%20)${jwt}`);
+/** A record of requests, such as a HAR file, has the responses of the issuer too. */
+const sentToken = new RegExp(`\\b(?:bearer|dpop)(?: |%20)(${jwt})`, 'i');
+/** Also `accessToken`, and in JSON that is a string of JSON. */
+const namedToken = /(?<![a-z])access_?token\\?["']?\s*[=:]\s*\\?["']?([\w.~+/-]+)/i;
 
 /** The scheme of an Authorization header, and its token. */
 const authorization = String.raw`([\w-]+)[ \t]+([\w.~+/=-]+`;

@@ -14,9 +14,14 @@ describe('explainToken() says what was sent instead of a token', () => {
     ...['undefined', 'null', 'None', 'NaN', '[object Object]', '[object Promise]', `\${TOKEN}`, '$TOKEN'].map(
       (word) => [word, unset] as [string, string],
     ),
-    ...['<token>', '<YOUR TOKEN>', '{{ token }}'].map((word) => [word, unset] as [string, string]),
-    [`"${token}"`, 'the client sent the token in quotes: remove them'],
-    [`'${token}'`, 'the client sent the token in quotes: remove them'],
+    ...['<token>', '<YOUR TOKEN>', '{{ token }}', `\${env:TOKEN}`, `\${input:api-token}`, '%TOKEN%'].map(
+      (word) => [word, unset] as [string, string],
+    ),
+    ...[`"${token}"`, `'${token}'`, `{${token}}`, `{{${token}}}`, `<${token}>`, `[${token}]`].map(
+      (word) => [word, 'the client sent the token in quotes or brackets: remove them'] as [string, string],
+    ),
+    [btoa(token), 'the token is encoded in base64, as in a Secret of Kubernetes: decode it'],
+    [`${header}.${claims.slice(0, 20)}...`, 'the token was cut: it has 2 of 3 parts'],
     [`${header}.${claims}`, 'the token was cut: it has 2 of 3 parts'],
     [`${header}.${claims}.`, 'the token was cut: it has 2 of 3 parts'],
     [header, 'the token was cut: it has 1 of 3 parts'],

@@ -19,6 +19,7 @@ test.each<[name: string, paste: (token: string) => string]>([
   ['a response with escapes', (token) => `{"scope":"a\\/b","access_token":"${token.replace('.', '\\u002e')}"}`],
   ['a response with its headers', (token) => `HTTP/2 200\n\n${JSON.stringify({ access_token: token })}\n`],
   ['that response with the line breaks of a terminal', (token) => wrapped(JSON.stringify({ access_token: token }))],
+  ['coloured output', (token) => `\u001b[0;32m${token}\u001b[39m\n`],
   ['the output that zsh shows', (token) => `${wrapped(token)}%\n`],
   [
     'a curl command',
@@ -46,6 +47,15 @@ test.each<[name: string, text: string, status: number, advice: string]>([
   ['a command and its output', `$ echo $TOKEN\n${tokenOf()}\n$ `, 200, elsewhere],
   ['a header in two lines', `Authorization\nBearer ${tokenOf()}`, 200, elsewhere],
   ['JSON with another name', JSON.stringify({ accessToken: tokenOf() }), 200, elsewhere],
+  ['the result of a library', JSON.stringify({ idToken, accessToken: tokenOf() }), 200, elsewhere],
+  ['an object of Python', `{'id_token': '${idToken}', 'access_token': '${tokenOf()}'}`, 200, elsewhere],
+  ['a string of JSON', JSON.stringify(JSON.stringify({ id_token: idToken, access_token: tokenOf() })), 200, elsewhere],
+  [
+    'a record of requests',
+    JSON.stringify([{ text: JSON.stringify({ id_token: idToken }) }, { name: 'x', value: `Bearer ${tokenOf()}` }]),
+    200,
+    elsewhere,
+  ],
   ['typographic quotes', `“${tokenOf()}”`, 200, elsewhere],
   ['two schemes', `Bearer Bearer ${tokenOf()}`, 400, 'the client sent the word Bearer twice: remove one'],
   ['a header with more', `Authorization: Bearer ${tokenOf()} and more`, 400, noToken],

@@ -33,7 +33,7 @@ function describeFormat(explained: Explained): Check {
     token_opaque: sent ?? `the token is no JWT: ${request}`,
     token_encrypted:
       header.alg !== undefined && header.enc === undefined
-        ? 'these are two tokens: paste one'
+        ? (text.includes('..') && describeChange(explained)) || 'these are two tokens: paste one'
         : `the token is encrypted: ${encrypted}`,
     token_malformed:
       sent ??
@@ -91,8 +91,8 @@ export const hasOtherType = ({ isIntrospected, header, options }: Explained) =>
 /** Returns what a client sent instead of a token, if it shows. */
 function describeSent(text: string): string | undefined {
   if (text === '') return 'nothing was pasted. Paste a token, or pipe one to standard input';
+  if (/^(?:(["']).*\1|[<{[]+eyJ.*)$/.test(text)) return 'the client sent the token in quotes or brackets: remove them';
   if (isPlaceholder(text)) return 'the client sent a variable that was not set, or a placeholder, instead of a token';
-  if (/^(["']).*\1$/.test(text)) return 'the client sent the token in quotes: remove them';
   if (/\b(?:id|refresh)_token/.test(text))
     return 'an ID token or a refresh token is not for an API: send an access token';
   if (text.startsWith('{')) return 'the JSON has no access_token';
@@ -100,6 +100,7 @@ function describeSent(text: string): string | undefined {
   // Also in base64.
   if (/^(?:<(?:\?xml|\w+:|Assertion)|PD94|PHNhbW|PEFzc2)/.test(text))
     return 'a SAML assertion is not an access token: request one from the issuer';
+  if (text.startsWith('ZXlK')) return 'the token is encoded in base64, as in a Secret of Kubernetes: decode it';
   return /^(?:eyJ|[\w.~+/=-]+$)/.test(text) ? undefined : 'paste one token and no other text';
 }
 
