@@ -6,7 +6,7 @@ import type { Guard, GuardRequest } from '../types.ts';
 import { systemClock } from '../values/clock.ts';
 import { authInfoOf } from './auth-info.ts';
 import { createTaskFinder, McpHandles } from './handles.ts';
-import { type MessageBody, readMessages, taskOf, toolOf } from './message.ts';
+import { type MessageBody, readMessages, tasksOf, toolOf } from './message.ts';
 import { type McpOptions, readMcpOptions } from './options.ts';
 import type { Place } from './target.ts';
 
@@ -89,7 +89,7 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>, { prepare }: 
       method === 'POST' ? await readMessages(body(), rules.maxBodyBytes) : { messages: [], message: undefined };
     if (typeof read === 'string') return rules.reject(request, read);
     const { messages, message } = read;
-    const taskOwners = messages.map((each) => tasks.ownerOf(taskOf(each)));
+    const taskOwners = messages.flatMap(tasksOf).map((task) => tasks.ownerOf(task));
     if (taskOwners.some((each) => each && each.user !== user)) return rules.reject(request, 'task');
     const called = [...messages.map(toolOf), ...taskOwners.map((each) => each?.tool)];
     const scope = first.claims ? rules.scopesFor(messages, called, first.scopes) : [];

@@ -8,7 +8,7 @@ export interface McpMessage {
   readonly id?: unknown;
   /** Such as `tools/call`. A response has none. */
   readonly method?: string;
-  /** Such as the `name` of a tool. Not checked but for that, and for the `taskId` of a task. */
+  /** Such as the `name` of a tool. Not checked but for that, and for the IDs of tasks. */
   readonly params?: unknown;
 }
 
@@ -64,9 +64,8 @@ export async function readMessages(body: MessageBody, maxBytes: number) {
 /** A handler could take another name than a string for the name of a tool, or for the ID of a task. */
 function isMessage(value: unknown): value is McpMessage {
   const { method, params } = Object(value);
-  const { name, taskId } = Object(params);
-  if (method === 'tools/call') return typeof name === 'string';
-  if (taskMethod.test(String(method)) && typeof taskId !== 'string') return false;
+  if (method === 'tools/call') return typeof Object(params).name === 'string';
+  if (!isListOf(taskIdsOf(method, params), isString)) return false;
   return isJsonObject(value) && (method === undefined || typeof method === 'string');
 }
 
@@ -76,9 +75,17 @@ export const toolOf = ({ method, params }: McpMessage): string | undefined =>
 
 const taskMethod = /^tasks\/(?:get|result|update|cancel)$/;
 
-/** Returns the ID of the task that a message is about. */
-export const taskOf = ({ method = '', params }: McpMessage): string | undefined =>
-  taskMethod.test(method) ? String(Object(params).taskId) : undefined;
+/** Returns what should be the IDs of tasks. Who subscribes to a task gets its result (SEP-2663). */
+function taskIdsOf(method: unknown, params: unknown): unknown {
+  if (taskMethod.test(String(method))) return [Object(params).taskId];
+  return (method === 'subscriptions/listen' ? Object(Object(params).notifications).taskIds : undefined) ?? [];
+}
+
+const isString = (value: unknown) => typeof value === 'string';
+
+/** Returns the IDs of the tasks that a message is about. */
+export const tasksOf = ({ method, params }: McpMessage): readonly string[] =>
+  [taskIdsOf(method, params)].flat().map(String);
 
 /** With these, a client begins, and shows what there is. Revision 2026-07-28 begins with `server/discover`. */
 const publicMethods =

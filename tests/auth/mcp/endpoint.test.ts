@@ -249,7 +249,10 @@ describe.each(doors)('%s', (name, door) => {
 });
 
 describe.each(doors)('%s', (_, door) => {
-  const ofTask = (method: string, taskId: unknown) => message(`tasks/${method}`, { taskId });
+  const ofTask = (method: string, taskId: unknown) =>
+    method === 'listen'
+      ? message('subscriptions/listen', { notifications: { taskIds: ['unknown', taskId] } })
+      : message(`tasks/${method}`, { taskId });
   test.each(['json', 'event'])(
     'a task in an answer (%s) belongs to its user, and needs the scope of its tool',
     async (form) => {
@@ -258,7 +261,7 @@ describe.each(doors)('%s', (_, door) => {
       const create = (token: string) => send({ body: call('add'), token, headers: { 'x-creates': `${form}-1` } });
       expect(await (await create(tokens.writer)).text()).toContain(`"taskId":"${form}-1"`);
       const bobWriter = await issuer.token({ sub: 'bob', client_id: 'app', scope: 'write' });
-      for (const method of ['get', 'result', 'cancel', 'update']) {
+      for (const method of ['get', 'result', 'cancel', 'update', 'listen']) {
         const statusOf = async (token: string | undefined, taskId: unknown = `${form}-1`) =>
           (await send({ body: ofTask(method, taskId), ...(token !== undefined && { token }) })).status;
         const statuses = [
