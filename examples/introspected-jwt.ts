@@ -5,9 +5,11 @@ import { createGuard } from 'protected-api';
 
 // An API that asks its issuer about each JWT (RFC 7662), and keeps `active: true` for ten seconds. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com CLIENT_ID=my-api CLIENT_SECRET=SECRET bun run introspected-jwt.ts
+// Set INTROSPECTION_ENDPOINT too if it is another URL in the issuer's metadata than here.
 const { ISSUER: issuer = 'https://tenant.example.com/', AUDIENCE: audience = 'https://api.example.com' } = process.env;
 const { CLIENT_ID: client_id = 'my-api', CLIENT_SECRET = '' } = process.env;
-const server = { issuer, introspection_endpoint: `${issuer}token/introspection` };
+const { INTROSPECTION_ENDPOINT: introspection_endpoint = `${issuer}token/introspection` } = process.env;
+const server = { issuer, introspection_endpoint };
 const client = { client_id };
 const secret = oauth.ClientSecretBasic(CLIENT_SECRET);
 

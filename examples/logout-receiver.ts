@@ -5,10 +5,11 @@ import { createGuard } from 'protected-api';
 // An API that an issuer tells of logouts (OpenID Connect Back-Channel Logout) and of revoked sessions (CAEP).
 // Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com CLIENT_ID=my-api bun run logout-receiver.ts
+// Set JWKS_URL too if `jwks_uri` in the issuer's metadata is another URL than here, as with Keycloak and Entra.
 const { ISSUER: issuer = 'https://tenant.example.com/', AUDIENCE: audience = 'https://api.example.com' } = process.env;
 /** Your client ID at the issuer, and the audience of the event stream. */
-const { CLIENT_ID: clientId = 'my-api' } = process.env;
-const keys = createRemoteJWKSet(new URL(`${issuer}.well-known/jwks.json`));
+const { CLIENT_ID: clientId = 'my-api', JWKS_URL = `${issuer}.well-known/jwks.json` } = process.env;
+const keys = createRemoteJWKSet(new URL(JWKS_URL));
 const logout = 'http://schemas.openid.net/event/backchannel-logout';
 const revoked = 'https://schemas.openid.net/secevent/caep/event-type/session-revoked';
 

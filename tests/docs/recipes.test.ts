@@ -505,7 +505,9 @@ describe('the recipe', () => {
 
     test('an outage of the issuer is a 503, so that it sends the token again, and a long body is not read', async () => {
       const sendTo = async (keyUrl: string, text: string) => {
-        const { fetch } = await loadCopy('logout-receiver', (block) => block.replace(/`.*jwks.json`/, `'${keyUrl}'`));
+        process.env.JWKS_URL = keyUrl;
+        const { fetch } = await loadCopy('logout-receiver');
+        Reflect.deleteProperty(process.env, 'JWKS_URL');
         const bodies = { 'backchannel-logout': new URLSearchParams({ logout_token: text }), 'security-events': text };
         const requests = Object.entries(bodies).map(([path, body]) =>
           fetch(new Request(`${audience}/${path}`, { method: 'POST', body })),
@@ -537,15 +539,16 @@ describe('the recipe', () => {
       loadCopy('introspected-jwt', (text) =>
         text
           .replaceAll('https://tenant.example.com/', server.issuer)
-          .replace(/`.*token\/introspection`/, `'${relay.url}'`)
           .replace("'my-api'", `'${reader.id}'`)
           .replace('(CLIENT_SECRET)', `('${reader.secret}')`)
           .replace('const options = {', '$& [oauth.allowInsecureRequests]: true,')
           .replace('ttl: 10_000', ttl)
           .replace('3000', limitMs),
       );
+    process.env.INTROSPECTION_ENDPOINT = relay.url.href;
     // The second is without its cache, as after ten seconds. The third has no time for the endpoint.
     const guards = [await loadRecipe('$&'), await loadRecipe('ttl: 1'), await loadRecipe('$&', '1')];
+    Reflect.deleteProperty(process.env, 'INTROSPECTION_ENDPOINT');
     const client = await server.discover('reader');
     const { access_token: token, refresh_token: refresh } = await logIn(client, audience, String(reader.scope));
     const statusesOf = async (index: number, times: number) => {
