@@ -50,6 +50,35 @@ describe('docs/guides/callers.md: call()', async () => {
     expect([response.status, api.statuses, count]).toEqual([expected.at(-1), expected, renewals]);
   });
 
+  test('renews a token once for all requests, also for one that was sent before', async () => {
+    using api = startApi(issuer.options);
+    let [token, count] = [expired, 0];
+    const renew = async () => {
+      count += 1;
+      await Promise.resolve();
+      token = good;
+      return good;
+    };
+    const tokens = { get: async () => token, renew };
+    const callAgain = () => call(api.server.url.href, tokens);
+    const late = { renew, get: async () => (late.get = tokens.get) && expired };
+    const all = [callAgain(), callAgain(), callAgain()];
+    expect((await Promise.all(all)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await call(api.server.url.href, late)).status).toBe(200);
+    expect(count).toBe(1);
+  });
+
+  test.each(['Wed, 21 Oct 2026 07:28:00 GMT', '3600', 'soon'])('does not wait for Retry-After: %s', async (time) => {
+    let count = 0;
+    using api = serve(() => {
+      count += 1;
+      return new Response(null, { status: 503, headers: { 'retry-after': time } });
+    });
+    const tokens = { get: async () => good, renew: () => Promise.reject(new Error('renewed')) };
+    expect((await call(api.url.href, tokens)).status).toBe(503);
+    expect(count).toBe(1);
+  });
+
   test('asks for the scope of the challenge, and renews nothing', async () => {
     using api = startApi(issuer.options);
     const tokens = { get: async () => other, renew: () => Promise.reject(new Error('renewed')) };

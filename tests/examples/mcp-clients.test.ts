@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import {
   Client,
+  discoverAuthorizationServerMetadata,
   type OAuthClientInformation,
   type OAuthClientProvider,
   type OAuthDiscoveryState,
@@ -159,6 +160,27 @@ describe('a user who grants one scope after another, with protectMcp()', () => {
     await withLogins((client) => client.callTool({ name: 'unknown' }).catch(() => undefined));
     expect(logins).toBe(4);
   });
+});
+
+test.each([
+  ['a listed tenant', { tid: ['8eaef023-2b34-4da1-9baa-8bc8c9d6a490'] }, 'accepts'],
+  ['any tenant', {}, 'IssuerMismatchError'],
+])('docs/issuers/entra.md: a client of the SDK 2.x and the issuer of %s', async (_, requiredClaims, outcome) => {
+  const login = 'https://login.microsoftonline.com';
+  const publicUrl = 'https://api.example.com';
+  const guard = createGuard({ issuer: `${login}/{tenantid}/v2.0`, audience: 'a', publicUrl, requiredClaims });
+  const metadata = await guard.metadata(new Request(`${publicUrl}/.well-known/oauth-protected-resource`))?.json();
+  // For organizations, Entra names no tenant.
+  const fetchFn = async (url: string | URL) => {
+    const [, tenant = ''] = /^\/([^/]+)\/v2.0\/.well-known\/openid-configuration$/.exec(new URL(url).pathname) ?? [];
+    const issuer = `${login}/${tenant.replace('organizations', '{tenantid}')}/v2.0`;
+    const named = { authorization_endpoint: login, token_endpoint: login, jwks_uri: login };
+    const lists = { response_types_supported: [], subject_types_supported: [] };
+    const body = { issuer, ...named, ...lists, id_token_signing_alg_values_supported: [] };
+    return tenant === '' ? new Response(null, { status: 404 }) : Response.json(body);
+  };
+  const found = discoverAuthorizationServerMetadata(metadata.authorization_servers[0], { fetchFn });
+  expect(await found.then(() => 'accepts').catch(({ name }) => name)).toBe(outcome);
 });
 
 test('examples/mcp-login.ts lets pages register clients, and responds to no other host', async () => {
