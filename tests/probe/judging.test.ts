@@ -257,12 +257,16 @@ describe('a row', () => {
     expect(of('kid-unknown')?.verdict).toBe(verdict);
   });
 
-  test.each<[what: string, headers: Record<string, string>, ids: readonly string[]]>([
-    ['no challenge', {}, ['challenge-present', 'challenge-scope-error']],
-    ['a challenge that cannot be parsed', { 'www-authenticate': 'Bearer error="x' }, ['challenge-syntax']],
-  ])('about challenges judges %s once', async (_, headers, ids) => {
+  test.each<[what: string, challenge: (right: string) => string | undefined, ids: readonly string[]]>([
+    ['no challenge', () => undefined, ['challenge-present', 'challenge-scope-error']],
+    ['a challenge that cannot be parsed', () => 'Bearer error="x', ['challenge-syntax']],
+    ['two challenges, of which the second is right', (right) => `DPoP algs="ES256", ${right}`, []],
+  ])('about challenges judges %s once', async (_, challengeOf, ids) => {
     const { report } = await verdictsOf(
-      rejecting(({ status }) => rejection(status, headers)),
+      rejecting(({ status, headers }) => {
+        const challenge = challengeOf(headers.get('www-authenticate') ?? '');
+        return rejection(status, challenge === undefined ? {} : { 'www-authenticate': challenge });
+      }),
       { only: ['challenge'] },
     );
     expect([...report.failed, ...report.warnings].map(({ id }) => id)).toEqual([...ids]);

@@ -34,8 +34,14 @@ export function challengesIn(header: string | null): readonly Challenge[] | unde
   return found;
 }
 
+/** Returns the challenges of Bearer and DPoP. Of several, one has the error (RFC 9449 §7.2). */
+export const tokenChallengesIn = (header: string | null): readonly Challenge[] | undefined =>
+  challengesIn(header)?.filter(({ scheme }) => /^(?:bearer|dpop)$/i.test(scheme));
+
+/** Returns the first parameter of this name in any of the challenges. */
+export const firstParameter = (challenges: readonly Challenge[], name: string): string | undefined =>
+  challenges.flatMap(({ parameters }) => parameters).find(([each]) => each === name)?.[1];
+
 /** Returns the first parameter of this name in any challenge of a header. */
 export const parameterOf = (header: string | null, name: string): string | undefined =>
-  challengesIn(header)
-    ?.flatMap(({ parameters }) => parameters)
-    .find(([each]) => each === name)?.[1];
+  firstParameter(challengesIn(header) ?? [], name);

@@ -1,4 +1,4 @@
-import { challengesIn } from '../http/challenges.ts';
+import { firstParameter, tokenChallengesIn } from '../http/challenges.ts';
 import { call } from '../requests/anonymous.ts';
 import type { Answer, Finding, Trial } from '../row/row.ts';
 import { finding, isScoped, requests } from '../row/topic.ts';
@@ -30,10 +30,9 @@ async function otherUser(trial: Trial): Promise<Finding> {
 
 /** Whether a client learns from the rejection what it must ask the user for. */
 function namesScope({ status, headers }: Answer, { base }: Trial): boolean {
-  const { parameters = [] } =
-    challengesIn(headers.get('www-authenticate'))?.find(({ scheme }) => /^(?:bearer|dpop)$/i.test(scheme)) ?? {};
-  const { error, scope = '' } = Object.fromEntries(parameters) as Readonly<Record<string, string>>;
-  const named = scope.split(' ');
+  const challenges = tokenChallengesIn(headers.get('www-authenticate')) ?? [];
+  const named = firstParameter(challenges, 'scope')?.split(' ') ?? [];
+  const error = firstParameter(challenges, 'error');
   return (
     status === 403 && error === 'insufficient_scope' && base.scope.split(' ').every((each) => named.includes(each))
   );

@@ -1,4 +1,4 @@
-import { type Challenge, challengesIn } from '../http/challenges.ts';
+import { type Challenge, challengesIn, firstParameter, tokenChallengesIn } from '../http/challenges.ts';
 import type { Answer, Attempt, Trial } from '../row/row.ts';
 import { type Fault, isScoped, requests, response } from '../row/topic.ts';
 import { printable } from '../values/text.ts';
@@ -10,9 +10,9 @@ export const none: Attempt = {};
 export const garbage: Attempt = { headers: [['Authorization', 'Bearer e30.e30.e30']] };
 const both = [none, garbage];
 const malformed: Attempt = { headers: [['Authorization', 'Bearer a b']] };
-/** The challenge of Bearer or DPoP. */
-const ofTokens = (answer: Answer): Challenge | undefined =>
-  challengesIn(answer.headers.get('www-authenticate'))?.find(({ scheme }) => /^(?:bearer|dpop)$/i.test(scheme));
+/** The challenges of Bearer and DPoP. */
+const ofTokens = (answer: Answer): readonly Challenge[] =>
+  tokenChallengesIn(answer.headers.get('www-authenticate')) ?? [];
 const said = (answer: Answer) =>
   printable(`${answer.status} ${answer.headers.get('www-authenticate') ?? 'without WWW-Authenticate'}`);
 /** Decides about a 401 only: an API may answer 403 or 404 instead. */
@@ -31,10 +31,9 @@ const ofParsed =
     return of401(fault)(answer, trial);
   };
 const isPresent = of401((answer) => answer.headers.get('www-authenticate') === null);
-const hasScheme = ofParsed((answer) => ofTokens(answer) === undefined);
+const hasScheme = ofParsed((answer) => ofTokens(answer).length === 0);
 const isParsed = of401((answer) => challengesIn(answer.headers.get('www-authenticate')) === undefined);
-const lists = (answer: Answer, name: string) => ofTokens(answer)?.parameters.filter(([each]) => each === name) ?? [];
-const value = (answer: Answer, name: string) => lists(answer, name)[0]?.[1];
+const value = (answer: Answer, name: string) => firstParameter(ofTokens(answer), name);
 const expired: Attempt = { token: { claims: { exp: 1 } } };
 const wrongScope: Attempt = { token: { claims: { scope: '' } } };
 
@@ -118,10 +117,7 @@ export const challengeRows = requests(
       ...response(
         'each parameter once',
         garbage,
-        ofParsed((answer) => {
-          const names = ofTokens(answer)?.parameters.map(([name]) => name) ?? [];
-          return names.length !== new Set(names).size;
-        }),
+        ofParsed((answer) => ofTokens(answer).some(({ parameters }) => new Map(parameters).size !== parameters.length)),
       ),
       remedy: 'Write each parameter of a challenge once',
     },
