@@ -318,7 +318,10 @@ describe('protected-api-probe', () => {
     const stderr = 'Cannot read a token: standard input has more than one word\n';
     expect(await probeWith(['http://x.test'], 'npm test\nnpm run deploy\n')).toEqual({ status: 2, stdout: '', stderr });
     await using target = api(() => ({}));
-    expect(await probeWith([target.url, '--only', 'control'], 'Bearer e30.e30.e30\n')).toMatchObject({ status: 3 });
+    const sent = 'Bearer e30.e30.e30\n';
+    // The second is UTF-16, as Windows PowerShell writes it.
+    for (const text of [sent, `\ufffd\ufffd${sent.replace(/./gs, '$&\0')}`])
+      expect(await probeWith([target.url, '--only', 'control'], text)).toMatchObject({ status: 3 });
   });
 
   test('does not take a blank standard input for a run without a token', async () => {

@@ -45,7 +45,7 @@ export async function explainToken(
   given: GuardOptions | UnfinishedOptions,
   { requirements = {}, words = 'options' }: ExplainOptions = {},
 ): Promise<Explanation> {
-  const plain = text.replace(colours, '');
+  const plain = text.replace(noise, '');
   const { proof, token: pasted } = findProof(plain) ?? { token: plain };
   const decoded = decodePasted(pasted);
   if (isProof(decoded.header) || (proof && decoded.text === '')) return explainProofAlone();
@@ -78,8 +78,8 @@ export async function explainToken(
   return withRender({ ...common, status: result.status, error, advice: advice + elsewhere + decoded.aside });
 }
 
-/** What a program adds to text for a terminal (ECMA-48 §5.4), and a terminal to what is pasted. */
-const colours = new RegExp(`${String.fromCharCode(0x1b)}\\[[\\d;]*[A-Za-z~]`, 'g');
+/** Colours of a terminal (ECMA-48 §5.4), and what is left of UTF-16, in which Windows PowerShell writes files. */
+const noise = new RegExp(`^\\ufffd+|[\\0\\ufeff]|${String.fromCharCode(0x1b)}\\[[\\d;]*[A-Za-z~]`, 'g');
 
 /** Returns what to change for a reason, and what follows from that. */
 async function adviseRejected(reason: RejectionReason, checks: readonly Check[], advised: Advised): Promise<string> {

@@ -105,14 +105,16 @@ async function readToken(): Promise<string> {
     input += chunk;
     if (input.length > 1_000_000) throw new TypeError('Cannot read a token: standard input has more than a megabyte');
   }
+  // Windows PowerShell writes files in UTF-16.
+  const text = input.replace(/^\ufffd+|[\0\ufeff]/g, '').trim();
   // A CI system may have a pipe that nobody writes to. Otherwise a secret that is missing would pass for a run with a
   // token.
-  if (input.trim() === '' && (source.isFile() || input !== ''))
+  if (text === '' && (source.isFile() || input !== ''))
     throw new TypeError('Cannot read a token: standard input is blank');
   // A shell that reads its script from standard input leaves the rest of it to its commands.
-  if (!/^(?:(?:Bearer|DPoP)\s+)?\S*$/i.test(input.trim()))
+  if (!/^(?:(?:Bearer|DPoP)\s+)?\S*$/i.test(text))
     throw new TypeError('Cannot read a token: standard input has more than one word');
-  return input.trim();
+  return text;
 }
 
 /** Waits until the API accepts a token of the issuer: it may have to be started, or to fetch the keys again. */

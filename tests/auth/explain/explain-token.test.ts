@@ -20,6 +20,7 @@ test.each<[name: string, paste: (token: string) => string]>([
   ['a response with its headers', (token) => `HTTP/2 200\n\n${JSON.stringify({ access_token: token })}\n`],
   ['that response with the line breaks of a terminal', (token) => wrapped(JSON.stringify({ access_token: token }))],
   ['coloured output', (token) => `\u001b[0;32m${token}\u001b[39m\n`],
+  ['a file in UTF-16 that was read as UTF-8', (token) => `\ufffd\ufffd${token.replace(/./g, '$&\0')}\r\0\n\0`],
   ['the output that zsh shows', (token) => `${wrapped(token)}%\n`],
   [
     'a curl command',
