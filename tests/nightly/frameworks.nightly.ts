@@ -40,7 +40,11 @@ describe.each(frameworks)('docs/start/full-stack.md: $name', (framework) => {
   const fixture = exampleFixture(framework.name, (environment) => started(framework, environment));
   const get = (path: string, granted?: string, sub = 'ada') =>
     fixture().service.fetch(path, {
-      headers: granted === undefined ? {} : bearer(fixture().mint({ claims: { scope: granted, sub } })),
+      headers: {
+        // By which a client of SvelteKit chooses the path that a remote function gets.
+        'x-sveltekit-pathname': '/',
+        ...(granted === undefined ? {} : bearer(fixture().mint({ claims: { scope: granted, sub } }))),
+      },
     });
 
   test.each([

@@ -8,7 +8,9 @@ import { readText } from '../../support/repository.ts';
 export const scope = 'read:messages';
 const page = await readText('docs/start/full-stack.md');
 export const sectionOf = (text: string, heading: string) => text.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-export const firstBlock = (text: string) => /^```ts(?: nightly)?\n(.*?)^```$/ms.exec(text)?.[1] ?? '';
+const blocksOf = (text: string) =>
+  Array.from(text.matchAll(/^```ts(?: nightly)?\n(.*?)^```$/gms), ([, code = '']) => code);
+export const firstBlock = (text: string) => blocksOf(text)[0] ?? '';
 const guard = firstBlock(page);
 
 /** A file of the page below its heading: its first path, and its first block. */
@@ -43,6 +45,7 @@ const nuxtRoute = ownFile('Nuxt and Nitro')['server/api/messages.get.ts'];
 const astroRoute = ownFile('Astro')['src/pages/api/messages.ts'];
 const routerRoute = ownFile('React Router')['app/routes/messages.ts'];
 const svelteRoute = ownFile('SvelteKit')['src/routes/messages/+server.ts'];
+const [, svelteHook = ''] = blocksOf(sectionOf(page, 'SvelteKit'));
 
 /** Returns the route of the page as one for POST, which reads the body after the check, as its query says. */
 const posted = (route = '', reader: string) =>
@@ -120,12 +123,10 @@ export const frameworks: readonly Framework[] = [
       'vite.config.js': `import adapter from '@sveltejs/adapter-node';
         import { sveltekit } from '@sveltejs/kit/vite';
         export default { plugins: [sveltekit({ adapter: adapter(), csrf: { trustedOrigins: ['*'] }, experimental: { remoteFunctions: true } })] };`,
-      'src/hooks.server.ts': `import { useGuard } from './guard.server.ts';
-        export const handle = async ({ event, resolve }) => {
-          const result = event.url.pathname.startsWith('/api/') && await useGuard().check(event.request);
-          return result instanceof Response ? result : resolve(event);
-        };`,
+      'src/hooks.server.ts': svelteHook,
       'src/routes/api/hooked/+server.ts': "export const GET = () => new Response('hooked');",
+      'src/routes/echo/+server.ts':
+        "export const GET = ({ url, route }) => new Response(url.pathname + ' ' + route.id);",
       'src/routes/data.remote.ts': `import { query } from '$app/server';
         export const secret = query(async () => 'remote');`,
       'src/routes/+page.svelte': `<script>import { secret } from './data.remote.ts';</script>
@@ -143,9 +144,13 @@ export const frameworks: readonly Framework[] = [
     start: 'build/index.js',
     traps: [
       ['/api/hooked', undefined, '', 401, 'missing_token'],
+      ['/%61pi/hooked', undefined, '', 401, 'missing_token'],
       ['/api/hooked', '', 'ada', 200, 'hooked'],
+      ['/%65cho', undefined, '', 200, '/%65cho /echo'],
       // SvelteKit derives the middle of the path from that of the file.
-      ['/_app/remote/q5s0im/secret', undefined, '', 200, 'remote'],
+      ['/_app/remote/q5s0im/secret', undefined, '', 401, 'missing_token'],
+      ['/_app/remote/q5s0im/secret', '', 'ada', 200, 'remote'],
+      ['/?/remote=q5s0im/secret', undefined, '', 401, 'missing_token'],
       ['/area', undefined, '', 401, ''],
       ['/area/__data.json', undefined, '', 200, '401'],
       // A client chooses which functions run.

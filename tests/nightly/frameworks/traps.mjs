@@ -53,6 +53,22 @@ for (const [name, create, serveFiles] of [
   await listening(`${name}, right`, right);
 }
 
+const isAdmin = (path) => path.startsWith('/admin');
+const compared = express().use((request, response, next) =>
+  isAdmin(request.path) ? check(request, response, next) : next(),
+);
+await listening(
+  'Express, compared',
+  compared.get('/admin/x.txt', (_, response) => response.send('secret')),
+);
+{
+  const app = Fastify();
+  const hook = forFastify.requireToken(guard);
+  app.addHook('onRequest', async (request, reply) => (isAdmin(request.url) ? hook(request, reply) : undefined));
+  app.get('/admin/x.txt', async () => 'secret');
+  await listenFastify('Fastify, compared', app);
+}
+
 const responding = async (ctx, next) => {
   try {
     await next();
