@@ -41,6 +41,8 @@ async function operatorJob(): Promise<Job> {
     relabel_configs: [
       ...labels.map(([name, value]) => keep(label(name), value)),
       keep('__meta_kubernetes_pod_container_port_name', endpoint?.port),
+      // By default (filterRunning).
+      { source_labels: ['__meta_kubernetes_pod_phase'], regex: '(Failed|Succeeded)', action: 'drop' },
       { target_label: 'job', replacement: `${namespace}/protected-api` },
       ...(endpoint?.relabelings ?? []).map(({ targetLabel, replacement, ...others }) => {
         expect(others).toEqual({});
@@ -56,7 +58,7 @@ const pageJob = () => (Bun.YAML.parse(scrape) as { scrape_configs: readonly [Job
  * Returns what discovery finds in a pod with this label: a target for each port, with the labels that Prometheus
  * documents. Debian's Prometheus is built without the discovery itself.
  */
-function targetsOf(pod: string, port: number, app: string) {
+function targetsOf(pod: string, port: number, app: string, phase = 'Running') {
   const meta = (labels: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(labels).map(([name, value]) => [`__meta_kubernetes_${name}`, value]));
   const ports = { http: 3010, metrics: port };
@@ -65,6 +67,7 @@ function targetsOf(pod: string, port: number, app: string) {
     labels: meta({
       namespace,
       pod_name: pod,
+      pod_phase: phase,
       pod_container_port_name: name,
       pod_label_app_kubernetes_io_name: app,
     }),
@@ -81,6 +84,8 @@ describe.each([
     ...targetsOf('up', up, 'protected-api'),
     ...targetsOf('down', down, 'protected-api'),
     ...targetsOf('other', up, 'other'),
+    ...targetsOf('evicted', 1, 'protected-api', 'Failed'),
+    ...targetsOf('ended', 2, 'protected-api', 'Succeeded'),
   ];
   const { kubernetes_sd_configs, ...job } = await jobOf();
   const global = { scrape_interval: '500ms', scrape_timeout: '500ms', evaluation_interval: '500ms' };
