@@ -180,11 +180,9 @@ The same file means different values to different readers. In these columns, B i
   with \`export\`.
 - **A byte order mark** costs systemd and Podman the first variable. Line ends of Windows are ignored.
 
-The service does not start if it notices such a mistake. It notices quotes around a value, white space before \`#\`, a distinguished name that lost
-its backslashes, and a secret that is now too short. It cannot notice a cut \`AUDIENCE\`, for example.`.replaceAll(
-  '\\`',
-  '`',
-);
+The service does not start if it notices such a mistake. It notices quotes around a value, white space before \`#\`, a placeholder
+that was not replaced, and invisible characters. It also notices a distinguished name that lost its backslashes, and a secret that
+is now too short. It cannot notice a cut \`AUDIENCE\`, for example.`.replaceAll('\\`', '`');
 
 export function envExample(): string {
   const sections = grouped(settings, (rule) => {

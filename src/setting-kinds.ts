@@ -68,7 +68,14 @@ export const settingNameOf = (name: string) => name.replace(/[A-Z]/g, '_$&').toU
  */
 export function readSetting<Value>(name: string, given: string | undefined, rule: SettingRule<Value>) {
   if (!given) return { value: rule.fallback };
-  if (/^(["']).*\1$/s.test(given)) return { problem: `${name} must not begin and end with quotes: remove them` };
+  if (/^(["']).*\1$|^[“‘].*[”’]$/s.test(given))
+    return { problem: `${name} must not begin and end with quotes: remove them` };
+  if (/^\$\w+$|\$\{\w[^{}]*\}|\$\(\w+\)|\{\{.*\}\}/s.test(given))
+    return {
+      problem: `${name} must not have a placeholder such as $NAME, which docker, systemd and kustomize do not replace: write the value itself`,
+    };
+  if (/[^\P{Cf}\u200c\u200d]/u.test(given))
+    return { problem: `${name} must not have invisible characters, which come with copied text: type it again` };
   if (/^\[\s*".*\]$/s.test(given))
     return { problem: `${name} must not be a JSON array: separate its members by commas` };
   if (/\s#|#\s/.test(given))

@@ -71,6 +71,17 @@ describe('readSettings()', () => {
       'LOG_LEVEL must not have white space beside "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
     ],
     ['REDIS_URL', "'redis://:hunter2@h'", 'REDIS_URL must not begin and end with quotes: remove them'],
+    ['HOST', '“127.0.0.1”', 'HOST must not begin and end with quotes: remove them'],
+    [
+      'REDIS_URL',
+      'redis://:$(REDIS_PASSWORD)@h',
+      'REDIS_URL must not have a placeholder such as $NAME, which docker, systemd and kustomize do not replace: write the value itself',
+    ],
+    [
+      'REDIS_URL',
+      'redis://:hunter2\u200b@h',
+      'REDIS_URL must not have invisible characters, which come with copied text: type it again',
+    ],
     ['LOG_LEVEL', 'redis://:hunter2@h/0', 'LOG_LEVEL must be one of debug, info, warn, error, silent, got "***@h/0"'],
     ['HOST', ` ${'/'.repeat(100_000)}`, `HOST must be a host name or an IP address, got "${'/'.repeat(256)}"`],
   ])('reports %s of %j without what is secret or long', (setting, value, problem) =>

@@ -24,8 +24,17 @@ export function describeSetting(option: string, value: unknown, wording: Wording
 
 /** What the readers of a file with settings leave in a value, or take out of it. */
 const mistakes: readonly [isMade: (text: string) => boolean, words: string][] = [
-  // `docker run --env-file` keeps quotes, which no setting can begin and end with.
-  [(text) => /^(["']).*\1$/s.test(text), 'must not begin and end with quotes: remove them'],
+  // `docker run --env-file` keeps quotes, which no setting can begin and end with. Word processors make others of them.
+  [(text) => /^(["']).*\1$|^[“‘].*[”’]$/s.test(text), 'must not begin and end with quotes: remove them'],
+  [
+    (text) => /^\$\w+$|\$\{\w[^{}]*\}|\$\(\w+\)|\{\{.*\}\}/s.test(text),
+    'must not have a placeholder such as $NAME, which docker, systemd and kustomize do not replace: write the value itself',
+  ],
+  // The joiners are part of words in some languages.
+  [
+    (text) => /[^\P{Cf}\u200c\u200d]/u.test(text),
+    'must not have invisible characters, which come with copied text: type it again',
+  ],
   [(text) => /^\[\s*".*\]$/s.test(text), 'must not be a JSON array: separate its members by commas'],
   [
     (text) => !/^\{.*\}$/s.test(text) && /\s#|#\s/.test(text),

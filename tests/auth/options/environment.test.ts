@@ -59,10 +59,25 @@ describe('optionsFromEnvironment()', () => {
     });
 
   const quoted = 'must not begin and end with quotes: remove them';
+  const placeholder =
+    'must not have a placeholder such as $NAME, which docker, systemd and kustomize do not replace: write the value itself';
+  const invisible = 'must not have invisible characters, which come with copied text: type it again';
   const array = 'must not be a JSON array: separate its members by commas';
   test.each([
     ['AUDIENCE', `"${good.AUDIENCE}"`, quoted],
     ['AUDIENCE', `'${good.AUDIENCE}' `, quoted],
+    ['AUDIENCE', `“${good.AUDIENCE}”`, quoted],
+    ['AUDIENCE', `‘${good.AUDIENCE}’`, quoted],
+    ['AUDIENCE', `\${API_URL}`, placeholder],
+    ['AUDIENCE', `https://\${HOST:-api.example.com}/`, placeholder],
+    ['AUDIENCE', '$API_URL', placeholder],
+    ['AUDIENCE', 'api://$(APPLICATION_ID)', placeholder],
+    ['AUDIENCE', '{{ .Values.audience }}', placeholder],
+    ['REQUIRED_CLAIMS', `azp=\${CLIENT_ID}`, placeholder],
+    ['AUDIENCE', `${good.AUDIENCE}\u200b`, invisible],
+    ['AUDIENCE', `\u200e${good.AUDIENCE}`, invisible],
+    ['SCOPE_CLAIM', 'sc\u00adp', invisible],
+    ['REQUIRED_CLAIMS', 'azp=a,azp=\u2060b', invisible],
     ['AUDIENCE', `["${good.AUDIENCE}"]`, array],
     ['AUDIENCE', `[\n  "${good.AUDIENCE}",\n  "https://b.example.com"\n]`, array],
     ['ISSUER', `["${good.ISSUER}"]`, array],
@@ -157,6 +172,9 @@ describe('optionsFromEnvironment()', () => {
   test.each([
     ['AUDIENCE', 'https://api.example.com/#a', { audience: ['https://api.example.com/#a'] }],
     ['AUDIENCE', 'a#b', { audience: ['a#b'] }],
+    ['AUDIENCE', 'a$b', { audience: ['a$b'] }],
+    ['AUDIENCE', 'می\u200cخواهم', { audience: ['می\u200cخواهم'] }],
+    ['REQUIRED_CLAIMS', '{"price":"$","team":"$(a b)"}', { requiredClaims: { price: ['$'], team: ['$(a b)'] } }],
     ['DPOP_NONCE_SECRET', `#${'a'.repeat(32)}`, { dpopNonceSecret: [`#${'a'.repeat(32)}`] }],
     ['REQUIRED_CLAIMS', '{"team":"Team #1","user":"CORP\\\\nick"}', { requiredClaims: { user: ['CORP\\nick'] } }],
     ['REQUIRED_CLAIMS', 'groups=CN=admins\\,OU=api,OU=web', { requiredClaims: { OU: ['web'] } }],
