@@ -97,7 +97,7 @@ describe('the manifests', () => {
   });
 
   test('describe a container that starts, becomes ready and accepts tokens within these limits', async () => {
-    const { runAsUser, runAsGroup, runAsNonRoot, seccompProfile } = podOf()?.securityContext ?? {};
+    const { runAsNonRoot, seccompProfile } = podOf()?.securityContext ?? {};
     const { securityContext, resources, livenessProbe, readinessProbe } = containerOf() ?? {};
     // The engine uses its default profile unless another is requested, as RuntimeDefault says.
     expect({ runAsNonRoot, seccomp: seccompProfile?.type }).toEqual({ runAsNonRoot: true, seccomp: 'RuntimeDefault' });
@@ -106,9 +106,9 @@ describe('the manifests', () => {
 
     await using issuer = await startIssuer();
     const METRICS_PORT = String(await freePort());
-    // It is read-only and has no capabilities and no new privileges, as every container of the tests.
+    // As a user that OpenShift chooses. Like every container of the tests, it is read-only, without privileges.
     const memory = String(resources?.limits?.memory).replace('i', '');
-    const limits = [`--user=${runAsUser}:${runAsGroup}`, `--memory=${memory}`];
+    const limits = ['--user=1000660000:0', `--memory=${memory}`];
     const here = { ISSUER: issuer.url, METRICS_PORT, REDIS_URL: '', DPOP: 'on', SHUTDOWN_DELAY_SECONDS: '0' };
     const { origin, close } = await startService(
       async (given) => (await runContainer(['--network=host', ...limits], { ...settings(), ...given })).process,
@@ -125,6 +125,16 @@ describe('the manifests', () => {
       expect([url, (await fetch(url, { headers })).status]).toEqual([url, 200]);
     expect(await close()).toBe(0);
   });
+});
+
+test('on OpenShift, which rejects a pod that names its user, none does', async () => {
+  const [, patches = ''] =
+    /^# On OpenShift.*?:\n#\n(.*?)^#$/ms.exec(await readText('deploy/kubernetes/replay-store/kustomization.yaml')) ??
+    [];
+  const built = await readManifests(['replay-store'], patches.replaceAll(/^# {3}/gm, ''));
+  const contexts = built.flatMap((each) => (each as IDeployment).spec?.template?.spec?.securityContext ?? []);
+  const context = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } } as const;
+  expect(contexts).toEqual([context, context]);
 });
 
 describe('the replay store', () => {
