@@ -90,10 +90,10 @@ function behind({ language, start }: Configured, [after, lines]: readonly [strin
     async () => {
       /** What the API got: targets, and the last headers. */
       const api = { targets: [] as string[], headers: {} as Record<string, unknown> };
-      const server = createServer(({ url = '', headers }, response) => {
-        api.targets.push(url);
-        api.headers = headers;
-        response.end();
+      const server = createServer((request, response) => {
+        api.targets.push(request.url ?? '');
+        api.headers = request.headers;
+        request.resume().on('end', () => response.end());
       });
       server.on('upgrade', ({ url = '', headers }, socket) => {
         api.targets.push(url);
@@ -303,4 +303,17 @@ describe.each(changed)('behind $name with $what, the API', ({ configured, lines 
       api.targets = [];
     },
   );
+});
+
+describe.each(proxies)('behind $name, in which nginx has a limit of 4 MB for bodies, the API', (configured) => {
+  const limit = configured.name === 'nginx' ? 'client_max_body_size 4m;' : '';
+  const { fixture, started } = behind(configured, ['location / {', limit]);
+
+  test('gets a body of 2 MB, and none of a stranger', async () => {
+    const body = new Uint8Array(2_000_000);
+    const post = async (authorization: string) =>
+      (await fetch(`${started().origin}/messages`, { method: 'POST', headers: { authorization }, body })).status;
+    expect(await post(`Bearer ${fixture().mint({ claims: { scope: 'write:messages' } })}`)).toBe(200);
+    expect([await post('Bearer a'), started().api.targets]).toEqual([401, ['/messages']]);
+  });
 });
