@@ -318,17 +318,23 @@ describe('protected-api-probe', () => {
     const stderr = 'Cannot read a token: standard input has more than one word\n';
     expect(await probeWith(['http://x.test'], 'npm test\nnpm run deploy\n')).toEqual({ status: 2, stdout: '', stderr });
     await using target = api(() => ({}));
-    const sent = 'Bearer e30.e30.e30\n';
-    // The second is UTF-16, as Windows PowerShell writes it.
-    for (const text of [sent, `\ufffd\ufffd${sent.replace(/./gs, '$&\0')}`])
-      expect(await probeWith([target.url, '--only', 'control'], text)).toMatchObject({ status: 3 });
+    expect(await probeWith([target.url, '--only', 'control'], 'Bearer e30.e30.e30\n')).toMatchObject({ status: 3 });
   });
 
+  const probeFile = (url: string, text: string) => {
+    const redirected = ['/bin/sh', '-c', 'exec "$@" < token.txt', 'sh', ...command, url, '--only', 'control'];
+    return runToEnd(redirected, {}, { 'token.txt': text });
+  };
   test('does not take a blank standard input for a run without a token', async () => {
     const stderr = 'Cannot read a token: standard input is blank\n';
     expect(await probeWith(['http://x.test'], ' \n')).toEqual({ status: 2, stdout: '', stderr });
-    const redirected = ['/bin/sh', '-c', 'exec "$@" < token.txt', 'sh', ...command, 'http://x.test'];
-    expect(await runToEnd(redirected, {}, { 'token.txt': '' })).toEqual({ status: 2, stdout: '', stderr });
+    expect(await probeFile('http://x.test', '')).toEqual({ status: 2, stdout: '', stderr });
+  });
+
+  test('reads a token from a file in UTF-16, as Windows PowerShell writes it', async () => {
+    await using target = api(() => ({}));
+    const text = `\ufffd\ufffd${'Bearer e30.e30.e30\r\n'.replace(/./gs, '$&\0')}`;
+    expect(await probeFile(target.url, text)).toMatchObject({ status: 3 });
   });
 
   test('exits with 3 if all that it was asked to try was skipped', async () => {
