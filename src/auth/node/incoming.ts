@@ -42,7 +42,7 @@ export function requestOf(incoming: IncomingRequest): GuardRequest {
       'Cannot check a request: it must be a Node.js request (request.raw in Fastify, ctx.req in Koa). For Hono, use protected-api/hono',
     );
   const request = {
-    method: String(incoming.method),
+    method: methodOf(incoming),
     url: urlOf(incoming),
     headers: { get: (name: string) => headerOf(incoming, name.toLowerCase()) ?? authorityOf(incoming, name) },
     incoming,
@@ -64,6 +64,11 @@ function headerOf({ headers, rawHeaders = [] }: IncomingRequest, name: string): 
   // Adapters of functions, such as serverless-http, make requests with `headers` only.
   const values = rawHeaders.length > 0 ? rawHeaders.filter(isNamed) : [headers[name] ?? []].flat();
   return values.length > 0 ? values.join(', ') : null;
+}
+
+/** Like Express with the URL, method-override keeps what the client sent, which a proof names. */
+function methodOf({ method, originalMethod }: IncomingRequest & { readonly originalMethod?: unknown }): string {
+  return String(originalMethod ?? method);
 }
 
 /**

@@ -350,6 +350,14 @@ describe('checkIncoming()', () => {
     await assert.rejects(checkIncoming(guard, own, response), /^TypeError: .*request\.raw in Fastify/);
   });
 
+  test('compares a proof with the method that the client sent', async () => {
+    const dpop = await issuer.proof({ method: 'POST', url: publicUrl }, bound);
+    const { request, response } = withoutConnection('DELETE', '/', ['Authorization', `DPoP ${bound}`, 'DPoP', dpop]);
+    // As the package method-override does.
+    Object.assign(request, { originalMethod: 'POST' });
+    assert.equal((await checkIncoming(guard, request, response))?.claims.sub, 'ada');
+  });
+
   test('shares one use of a proof with other checks of the request', async () => {
     const rawHeaders = ['Authorization', `DPoP ${bound}`, 'DPoP', await proof('/')];
     const { request, response } = withoutConnection('GET', '/', rawHeaders);
