@@ -60,3 +60,16 @@ test.each(frameworks)(
     }
   },
 );
+
+test.each<[string, (outer: Guard, inner: Guard) => Application]>([
+  ['Hono', (outer, inner) => new Hono().use(requireTokenInHono(outer)).mount('/mnt', honoPart(inner).fetch)],
+  ['Elysia', (outer, inner) => new Elysia().use(resourceServer(outer)).mount('/mnt', elysiaPart(inner).fetch)],
+])('a guard outside of mount() of %s uses the proof that a guard inside needs, as the page says', async (_, create) => {
+  const [outer, inner] = ['', '/mnt'].map((end) =>
+    createGuard({ ...issuer.options, dpop: 'required', publicUrl: base + end }),
+  ) as [Guard, Guard];
+  const dpop = await issuer.proof({ method: 'GET', url: `${base}/mnt/x` }, token);
+  const headers = { authorization: `DPoP ${token}`, dpop };
+  const response = await respond(create(outer, inner), new Request('http://localhost/mnt/x', { headers }));
+  expect([response.status, await response.text()]).toEqual([401, expect.stringContaining('already been used')]);
+});

@@ -111,6 +111,8 @@ const koaCheck = async (ctx, next) => {
     .use('/admin/*', forHono.requireToken(guard), serveStatic({ root: './private', rewriteRequestPath }))
     .use(serveStatic({ root: './public' }));
   await listenHono('Hono, right', right);
+  const exact = new Hono().use('/admin', forHono.requireToken(guard)).get('/admin/x.txt', (c) => c.text('secret'));
+  await listenHono('Hono, exact', exact);
 }
 
 createServer((_, response) => response.end(JSON.stringify(ports))).listen(Number(process.env.PORT), hostname, () =>
