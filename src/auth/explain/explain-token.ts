@@ -68,7 +68,12 @@ export async function explainToken(
   if (wasAccepted(result) || !rejected) {
     const doubt = doubtKind(explained.claims);
     const grants = !wasAccepted(result) || result.scopes.length > 0;
-    const said = ['Token is accepted', ...(doubt ? [doubt] : []), ...(grants ? [] : ['It grants no scope'])];
+    // A number of seconds has so many digits only after the year 5000.
+    const isEndless = Number(explained.claims.exp) > 1e11;
+    const said = [
+      ...['Token is accepted', ...(doubt ? [doubt] : []), ...(grants ? [] : ['It grants no scope'])],
+      ...(isEndless ? ['It never expires: the issuer must write exp in seconds, not in milliseconds'] : []),
+    ];
     return withRender({ ...common, status: 200, error: undefined, advice: said.join('. ') + decoded.aside });
   }
   const { reason } = rejected;

@@ -112,6 +112,10 @@ explains('a token without iss', { claims: { iss: undefined } }, [
   'issuer none rejected: ISSUER is <issuer>',
   '401 invalid_token: the issuer must put iss into the token',
 ]);
+explains('exp in milliseconds', { claims: { exp: Date.now() } }, [
+  'expiry in …',
+  '200: Token is accepted. It never expires: the issuer must write exp in seconds, not in milliseconds',
+]);
 explains('what looks like an ID token', { claims: { nonce: 'n', at_hash: 'h', c_hash: 'h', s_hash: 'h' } }, [
   '200: Token is accepted. It looks like an ID token, because it has nonce, at_hash, c_hash, s_hash: send an access token',
 ]);
