@@ -1,5 +1,6 @@
 import { isAccepted, toResponse } from '../guard/decision.ts';
 import type { Accepted, Guard } from '../types.ts';
+import { ifPossible } from '../values/faults.ts';
 import type { McpAuthInfo } from './auth-info.ts';
 import { createMcpEndpoint, notFound } from './endpoint.ts';
 import type { McpOptions } from './options.ts';
@@ -47,6 +48,8 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
     const { result, headers } = await decide(request, place, () => partsOf(request.clone().body));
     if (!isAccepted(result)) return finished(toResponse(result ?? notFound), headers);
     const { whenExpired, settle, findTasks, ...context } = result;
+    // Compressed by the handler, the tasks could not be read. Some runtimes do not let a header change.
+    if (findTasks) ifPossible(() => request.headers.set('accept-encoding', 'identity'));
     const response = await handler(request, context as Parameters<typeof handler>[1]);
     settle(response.status, response.headers.get('mcp-session-id'));
     const ending = response.headers.get('content-type')?.startsWith('text/event-stream') ? whenExpired : undefined;

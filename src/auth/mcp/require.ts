@@ -38,7 +38,11 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
       // `_body` keeps the parser of Express 4, and so of NestJS 10, from reading the body again.
       Object.assign(incoming, { auth: authInfo }, message !== undefined && { body: message, _body: true });
       before(response, 'writeHead', (given) => settle(Number(given[0]), sessionOf(response, given.at(-1))));
-      if (findTasks) for (const name of ['write', 'end'] as const) before(response, name, ([part]) => findTasks(part));
+      if (findTasks) {
+        // Compressed by what comes after, the tasks could not be read.
+        incoming.headers['accept-encoding'] = 'identity';
+        for (const name of ['write', 'end'] as const) before(response, name, ([part]) => findTasks(part));
+      }
       // What the handler still writes is then an error of the response, which would end the process.
       const end = () => void response.on('error', () => {}).end();
       if (whenExpired) response.once('close', whenExpired(end));

@@ -33,16 +33,20 @@ const described = (auth: { readonly claims?: { readonly sub?: string } | undefin
   ...rest,
 });
 
-/** The answer to `tools/call` that says that a task was created: in JSON, or in an event. */
+/** The answer to `tools/call` that says that a task was created: in JSON, compressed if accepted, or in an event. */
 function taskAnswer(
   created: string | null | undefined,
   message: unknown,
-): readonly [type: string, text: string] | undefined {
+  accepted: string | null | undefined,
+): readonly [headers: Record<string, string>, body: string | Uint8Array<ArrayBuffer>] | undefined {
   if (!created) return undefined;
   const text = JSON.stringify({ jsonrpc: '2.0', id: Object(message).id, result: { task: { taskId: created } } });
-  return created.startsWith('event')
-    ? ['text/event-stream', `: first\n\nevent: message\ndata: ${text}\n\n`]
-    : ['application/json', text];
+  if (created.startsWith('event'))
+    return [{ 'content-type': 'text/event-stream' }, `: first\n\nevent: message\ndata: ${text}\n\n`];
+  const headers = { 'content-type': 'application/json' };
+  return created.startsWith('gzip') && accepted?.includes('gzip')
+    ? [{ ...headers, 'content-encoding': 'gzip' }, Bun.gzipSync(text)]
+    : [headers, text];
 }
 
 /** Starts a server with an endpoint behind a door, and returns its port and what ends it. */
@@ -55,8 +59,9 @@ interface Served extends AsyncDisposable {
 const fetchDoor: Door = async (options, guard = guardFor()) => {
   const mcp = protectMcp(guard, options, async (request, { auth, authInfo, message }) => {
     const opened = request.headers.get('x-opens');
-    const [type, answer] = taskAnswer(request.headers.get('x-creates'), message) ?? [];
-    if (type) return new Response(answer, { headers: { 'content-type': type } });
+    const accepted = request.headers.get('accept-encoding');
+    const [headers, answer] = taskAnswer(request.headers.get('x-creates'), message, accepted) ?? [];
+    if (headers) return new Response(answer, { headers });
     const text = await request.text();
     const rest = { scopes: authInfo?.scopes, resource: authInfo?.resource, message, text };
     return Response.json(described(auth, rest), { headers: opened ? { 'mcp-session-id': opened } : {} });
@@ -71,9 +76,10 @@ type Routed = IncomingRequest & { readonly auth?: { scopes: string[]; resource?:
 function respondTo(request: Routed, response: ServerResponse): void {
   const { auth, body } = request;
   const opened = request.headers['x-opens'];
-  const [type, answer = ''] = taskAnswer(request.headers['x-creates'] as string | undefined, body) ?? [];
-  if (type) {
-    response.writeHead(200, { 'content-type': type }).write(answer.slice(0, 40));
+  const created = request.headers['x-creates'] as string | undefined;
+  const [headers, answer = ''] = taskAnswer(created, body, request.headers['accept-encoding'] as string) ?? [];
+  if (headers) {
+    response.writeHead(200, headers).write(answer.slice(0, 40));
     return void response.end(Buffer.from(answer.slice(40)));
   }
   const rest = { scopes: auth?.scopes, resource: auth?.resource, message: body, text: JSON.stringify(body) };

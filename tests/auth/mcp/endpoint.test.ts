@@ -253,7 +253,7 @@ describe.each(doors)('%s', (_, door) => {
     method === 'listen'
       ? message('subscriptions/listen', { notifications: { taskIds: ['unknown', taskId] } })
       : message(`tasks/${method}`, { taskId });
-  test.each(['json', 'event'])(
+  test.each(['json', 'event', 'gzip'])(
     'a task in an answer (%s) belongs to its user, and needs the scope of its tool',
     async (form) => {
       await using served = await door({ tools: { add: 'write' } });
