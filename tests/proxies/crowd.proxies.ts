@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { freePort, untilReachable } from '../support/child-process.ts';
-import { fixtureFor } from '../support/fixture.ts';
+import { freePort, until, untilReachable } from '../support/child-process.ts';
+import { fixtureFor, serve } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
-import { haproxy, nginx } from './proxies.ts';
+import { readText } from '../support/repository.ts';
+import { haproxy, nginx, nginxServers, startNginx } from './proxies.ts';
 
 const fixture = fixtureFor(sourceForm);
 
@@ -35,4 +36,36 @@ describe.concurrent('a client that opens 300 connections and never finishes its 
     proxy.signal('SIGTERM');
     await proxy.finished;
   });
+});
+
+const [, ofClients = ''] =
+  /"(set_real_ip_from .*?)"/.exec(await readText('deploy/nginx/protected-api.conf.template')) ?? [];
+
+test.each([
+  ['as it is', 50, ''],
+  ['with the lines for it', 0, ofClients],
+])('behind another proxy, nginx %s rejects %i of 150 clients', async (_name, rejected, lines) => {
+  let waiting = 0;
+  let limited = 0;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const api = serve(async ({ url }) => {
+    if (url.endsWith('/ready')) return new Response();
+    waiting += 1;
+    await released;
+    return new Response();
+  });
+  const frontend = `127.0.0.1:${await freePort()}`;
+  const text = await nginxServers(frontend, api.url.host);
+  const proxy = startNginx(text.replace(/listen .*/, (line) => `${line} ${lines}`));
+  await untilReachable(`http://${frontend}/ready`, proxy);
+  const responses = Array.from({ length: 150 }, async (_, index) => {
+    const { status } = await fetch(`http://${frontend}/`, { headers: { 'x-forwarded-for': `192.0.2.${index}` } });
+    if (status === 429) limited += 1;
+  });
+  await until(() => waiting + limited >= 150, 'all requests');
+  release();
+  await Promise.all(responses);
+  expect(limited).toBe(rejected);
+  proxy.signal('SIGTERM');
+  await Promise.all([proxy.finished, api.stop(true)]);
 });
