@@ -47,23 +47,26 @@ export class McpHandles {
 }
 
 /** Longer than any message that says that a task was created. */
-const MAX_LINE = 2 ** 16;
+const MAX_LENGTH = 2 ** 16;
 
 /**
- * Returns a function that reads the parts of an answer, JSON in one line or a stream of events, and calls back with the
- * ID of each task in it, and that of its request.
+ * Returns a function that reads the parts of an answer, JSON or a stream of events, and calls back with the ID of each
+ * task in it, and that of its request.
  */
 export function createTaskFinder(found: (task: string, request: unknown) => void): (part: unknown) => void {
   const decoder = new TextDecoder();
-  let rest = '';
+  let [rest, begun] = ['', ''];
+  // What begins with this is no JSON.
+  const bounded = (text: string) => (text.length > MAX_LENGTH ? '!' : text);
   return (part) => {
     const text = part instanceof Uint8Array ? decoder.decode(part, { stream: true }) : part;
-    const lines = (rest + (typeof text === 'string' ? text : '')).split('\n');
-    const last = lines.at(-1) ?? '';
-    // What begins with this is no JSON.
-    rest = last.length > MAX_LINE ? '!' : last;
-    for (const line of lines.filter((each) => each.includes('"taskId"'))) {
-      const answers: unknown = ifPossible(() => JSON.parse(line.replace(/^data:/, '')));
+    const lines = (rest + (typeof text === 'string' ? text : '')).split(/[\r\n]/);
+    rest = bounded(lines.at(-1) ?? '');
+    for (const [index, line] of lines.entries()) {
+      // JSON in several lines, such as with `json spaces` of Express, ends with the bracket with which it begins.
+      const value = /^[}\]]/.test(line) ? begun + line : line.replace(/^data:/, '');
+      if (index < lines.length - 1) begun = /^[[{]/.test(line) ? bounded(line) : bounded(begun + line);
+      const answers: unknown = value.includes('"taskId"') ? ifPossible(() => JSON.parse(value)) : undefined;
       for (const { id, result } of [answers].flat().map(Object)) {
         const { task, taskId } = Object(result);
         const created: unknown = Object(task).taskId ?? taskId;
