@@ -51,8 +51,10 @@ export function exchangeOf(context: ExecutionContext) {
 /** Returns the exception for a rejection, whose headers it sets on the response. */
 export function exceptionFor(rejection: RejectionError, type: string, response: Carrier) {
   const { body, extensions, headers, message, status } = rejection;
-  // What GraphQL responds is not the body of the rejection.
-  const sent = Object.entries(headers).filter(([name]) => name !== 'content-type' || type === 'http');
+  // What GraphQL responds is not the body of the rejection. NestJS itself sends JSON, and a guard that calls this one
+  // may still accept the request.
+  const isOwn = type === 'http' && headers['content-type'] !== 'application/json';
+  const sent = Object.entries(headers).filter(([name]) => name !== 'content-type' || isOwn);
   setRejectionHeaders(response, sent);
   const exception = new HttpException(isJsonObject(body) ? body : String(body), status);
   return Object.assign(exception, { message, extensions });

@@ -383,6 +383,46 @@ describe('@RequireToken() holds for a method that another decorator replaces', (
   ]);
 });
 
+describe('a guard that another guard calls', () => {
+  const inner = new (tokenGuard(guard))();
+  /** As OrGuard of @nest-lab/or-guard does: accepts a token, or else a key. */
+  class Either implements CanActivate {
+    async canActivate(context: ExecutionContext) {
+      const hasKey = context.switchToHttp().getRequest().headers['x-api-key'] === 'key';
+      return Promise.resolve(inner.canActivate(context) as Promise<boolean>).catch(() => hasKey);
+    }
+  }
+
+  @Controller()
+  class Messages {
+    @Get('either')
+    @UseGuards(Either)
+    either() {
+      return 'open';
+    }
+
+    @Get('public')
+    @Public()
+    @UseGuards(Either)
+    public() {
+      return 'open';
+    }
+  }
+
+  const send = started([Messages]);
+  rowsOf(send, [
+    ['/either', '', 200],
+    ['/either', undefined, 403],
+    // The page warns of this: it counts as global, so the mark opens it.
+    ['/public', undefined, 200],
+  ]);
+
+  test('leaves the type of a response that it accepts', async () => {
+    const { status, headers } = await send('/either', { 'x-api-key': 'key' });
+    expect([status, headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
+  });
+});
+
 @Controller('messages')
 class Scoped {
   @Get()
