@@ -2,14 +2,15 @@ import type { Client } from './token-endpoint.ts';
 
 /**
  * Returns commands that get a token of each client into a shell variable: `TOKEN` for the first, `PLAIN` for the first
- * without scopes, else named after its ID. For bash, zsh and fish 3.4: prose begins with the no-op `:`, because zsh
+ * without scopes, else `TOKEN_` and its ID. For bash, zsh and fish 3.4: prose begins with the no-op `:`, because zsh
  * runs comments.
  */
 export function renderTokenCommands(url: string, audience: string, clients: readonly Client[]): string {
   const plain = clients.findIndex(({ scope }, index) => index > 0 && scope === '');
   const variables = clients.map(({ id }, index) => {
     if (index === 0) return 'TOKEN';
-    return index === plain ? 'PLAIN' : id.toUpperCase().replace(/^(?=\d)|[^A-Z\d]+/g, '_');
+    // Not the ID alone: a client called home would take HOME away.
+    return index === plain ? 'PLAIN' : `TOKEN_${id.toUpperCase().replace(/[^A-Z\d]+/g, '_')}`;
   });
   const granted = clients.map(
     ({ scope }, index) =>

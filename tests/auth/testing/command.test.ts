@@ -46,7 +46,7 @@ test('protected-api issuer prints commands and settings that belong together, an
 test('protected-api issuer grants the clients, the audience and the lifetime that it is given', async () => {
   const clients = ['--client', 'ci:read:a,write:$(exit)', '--client', 'a.b:x', '--client=none'];
   await using issuer = await start('--audience', 'api', '--lifetime', '30', ...clients);
-  const tokens = await paste(issuer.stdout(), ['TOKEN', 'A_B', 'PLAIN']);
+  const tokens = await paste(issuer.stdout(), ['TOKEN', 'TOKEN_A_B', 'PLAIN']);
   const claims = tokens.map((token) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()));
   const granted = claims.map(({ client_id, scope, aud, iat, exp }) => `${client_id} ${scope} ${aud} ${exp - iat}`);
   expect(granted).toEqual(['ci read:a write:$(exit) api 30', 'a.b x api 30', 'none undefined api 30']);
