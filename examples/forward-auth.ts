@@ -42,6 +42,7 @@ async function check({ headers }: Request): Promise<Response> {
   return new Response(null, {
     status: 204,
     headers: {
+      'cache-control': 'no-store',
       'x-auth-issuer': encoded(claims.iss),
       'x-auth-subject': encoded(claims.sub),
       'x-auth-client': encoded(clientId),

@@ -317,3 +317,18 @@ describe.each(proxies)('behind $name, in which nginx has a limit of 4 MB for bod
     expect([await post('Bearer a'), started().api.targets]).toEqual([401, ['/messages']]);
   });
 });
+
+describe.each(proxies)('behind $name, in which nginx caches all responses', (configured) => {
+  const cache = 'proxy_cache_path cache keys_zone=all:1m; proxy_cache all; proxy_cache_valid any 1m;';
+  const lines = configured.name === 'nginx' ? `${cache} proxy_ignore_headers Cache-Control;` : '';
+  const { fixture, started } = behind(configured, ['# nginx itself', lines]);
+
+  test('no client gets the decision about another', async () => {
+    const authorization = `Bearer ${fixture().mint({ claims: { scope } })}`;
+    const get = async (headers = {}) => (await fetch(`${started().origin}/messages`, { headers })).status;
+    expect([await get({ authorization }), await get(), await get({ authorization })]).toEqual([200, 401, 200]);
+    const original = { 'x-forwarded-method': 'GET', 'x-forwarded-uri': '/messages' };
+    const decision = await fetch(`${fixture().service.origin}/auth`, { headers: { ...original, authorization } });
+    expect([decision.status, decision.headers.get('cache-control')]).toEqual([204, 'no-store']);
+  });
+});
