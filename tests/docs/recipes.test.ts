@@ -1,13 +1,16 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { McpServer as FirstServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { WebStandardStreamableHTTPServerTransport as FirstTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import express, { type RequestHandler } from 'express';
 import { decodeJwt, SignJWT } from 'jose';
 import { clientCredentialsGrant, tokenRevocation } from 'openid-client';
 import { createGuard } from '../../src/auth/index.ts';
+import { requireToken } from '../../src/auth/node.ts';
 import { beginSession, expectOwnSessions, sessionClient } from '../examples/mcp-server.ts';
 import { logIn, startAuthorizationServer } from '../support/authorization-server.ts';
 import { certificate } from '../support/certificates.ts';
@@ -17,6 +20,8 @@ import { bearer } from '../support/mint.ts';
 import { readText } from '../support/repository.ts';
 import { respond } from '../support/respond.ts';
 import { audience, blocks, ecSigner, folder, issuer, load, url, write } from './blocks.ts';
+
+const respondEmpty: RequestHandler = (_request, response) => void response.end();
 
 let copies = 0;
 /**
@@ -299,6 +304,24 @@ describe('the recipe', () => {
       ['client.id', 'app'],
       ['access_token_rejections', 1, { reason: 'credentials_missing' }],
     ]);
+  });
+
+  test('guides/observability: a claim with a line break is a part of one line of the log', async () => {
+    const { logRequest } = await loadCopy('guides/observability#Access logs');
+    const { app } = await loadCopy('guides/observability#Hooks and traces of Elysia');
+    const guarded = requireToken(createGuard({ issuer: url, audience }));
+    const server = express().use(logRequest).get('/me', guarded, respondEmpty).listen(0);
+    const sub = 'ada\nGET /admin 200';
+    const headers = bearer(await issuer.token({ iss: url, aud: audience, sub }));
+    const logged = spyOn(console, 'log').mockReturnValue();
+    await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/me`, { headers });
+    await app.fetch(new Request(`${audience}/me`, { headers }));
+    await until(() => logged.mock.calls.length > 1, 'two lines');
+    const lines = logged.mock.calls.map((given) => given.join(' '));
+    logged.mockRestore();
+    server.close();
+    const escaped = JSON.stringify(sub);
+    expect(lines).toEqual([`["GET","/me",200,${escaped}]`, `["GET",200,${escaped}]`]);
   });
 
   test('guides/token-exchange: the server starts while the issuer is down, and exchanges tokens once it is up', async () => {
