@@ -104,6 +104,14 @@ describe.each(frameworks)('docs/start/full-stack.md: $name', (framework) => {
       expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(said)]);
     });
 
+  if (framework.name === 'Astro')
+    test('runs an action at a path of its own', async () => {
+      const { service } = fixture();
+      const headers = { 'content-type': 'application/json', origin: service.origin };
+      const response = await service.fetch('/_actions/secret', { method: 'POST', headers, body: '{}' });
+      expect([response.status, await response.text()]).toEqual([200, '["of the action"]']);
+    });
+
   if (framework.name === 'React Router')
     test.each([
       ['/page', true],

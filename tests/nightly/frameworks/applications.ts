@@ -172,6 +172,8 @@ export const frameworks: readonly Framework[] = [
           const result = !isPrerendered && url.pathname.startsWith('/area') && (await useGuard().check(request));
           return result instanceof Response ? result : next();
         };`,
+      'src/actions/index.ts': `import { defineAction } from 'astro:actions';
+        export const server = { secret: defineAction({ handler: () => 'of the action' }) };`,
       'src/pages/area/dynamic.astro': '---\nexport const prerender = false;\n---\n<p>of the area</p>',
       'src/pages/area/static.astro': '---\nexport const prerender = true;\n---\n<p>of the area</p>',
     },
