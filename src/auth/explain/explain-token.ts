@@ -9,7 +9,7 @@ import { describeChecks } from './checks/checks.ts';
 import { adviceFor, type Check, doubtKind, type Explained } from './checks/explained.ts';
 import { isBoundBy } from './checks/requirement-checks.ts';
 import { decideOn } from './observed.ts';
-import { decodePasted, findProof, membersOf, requestWith, thumbprintOf } from './pasted.ts';
+import { decodePasted, findProof, membersOf, requestWith, thumbprintOf, withHeaderLines } from './pasted.ts';
 import { type Explanation, type Unverified, withRender, withVerdicts } from './render.ts';
 import { namePage, whyNoSetting } from './unchecked/issuer-pages.ts';
 import { type Advised, describeOutcome } from './unchecked/outcome.ts';
@@ -45,7 +45,7 @@ export async function explainToken(
   given: GuardOptions | UnfinishedOptions,
   { requirements = {}, words = 'options' }: ExplainOptions = {},
 ): Promise<Explanation> {
-  const plain = text.replace(noise, '');
+  const plain = withHeaderLines(text.replace(noise, ''));
   const { proof, token: pasted } = findProof(plain) ?? { token: plain };
   const decoded = decodePasted(pasted);
   if (isProof(decoded.header) || (proof && decoded.text === '')) return explainProofAlone();

@@ -51,6 +51,13 @@ const namedToken = /(?<![a-z])access_?token\\?["']?\s*[=:]\s*\\?["']?([\w.~+/-]+
 /** The scheme of an Authorization header, and its token. */
 const authorization = String.raw`([\w-]+)[ \t]+([\w.~+/=-]+`;
 
+/** Returns a text in which the headers are lines: of cmd, `fetch`, PowerShell, or a record of requests. */
+export const withHeaderLines = (text: string) =>
+  text
+    .replaceAll('^"', '"')
+    .replace(/"name"\s*:\s*"(authorization|dpop)"\s*,\s*"value"\s*:\s*"/gi, '"$1: ')
+    .replace(/(["'])(authorization|dpop)\1\s*[:=]\s*["']/gi, '$1$2: ');
+
 /** Returns the header with this name in pasted text, if nothing is behind it. A terminal may have broken its line. */
 function headerIn(text: string, name: string, value: string): readonly string[] {
   const broken = String.raw`(?:[ \t]*[\r\n]+[ \t]*[\w.-]+(?![\w.-]|[ \t]*[:'"]))*`;
@@ -124,15 +131,15 @@ export function findProof(pasted: string): { readonly proof: PastedProof; readon
     .map((part) => membersOf(() => parseJsonObject(base64url.decode(part)) ?? {}));
   const { htm = 'GET', htu = '' } = claims ?? {};
   const [, line = '', target = ''] = /^[> ]*([A-Z]+) (\/\S*) HTTP\//m.exec(pasted) ?? [];
-  const isCurl = /\bcurl\s/.test(pasted);
-  const [, option] = /\s(?:-X|--request)[ =]?['"]?([A-Za-z]+)/.exec(pasted) ?? [];
+  const isCommand = /\bcurl\s|\bfetch\(|\s-Uri\s/.test(pasted);
+  const [, option] = /\s(?:-X|--request|-Method|"method":)[ =]?['"]?([A-Za-z]+)/.exec(pasted) ?? [];
   const usual = /\s(?:-d|--data[\w-]*|--json|-F|--form)\b/.test(pasted)
     ? 'POST'
     : /\s(?:-I|--head)\b/.test(pasted)
       ? 'HEAD'
       : 'GET';
-  const [url = String(htu)] = (isCurl && /https?:\/\/[^\s'"]+/.exec(pasted)) || [];
-  const method = option ?? (isCurl ? usual : line || String(htm).toUpperCase());
+  const [url = String(htu)] = (isCommand && /https?:\/\/[^\s'"]+/.exec(pasted)) || [];
+  const method = option ?? (isCommand ? usual : line || String(htm).toUpperCase());
   const isBearer = scheme.toLowerCase() === 'bearer';
   return {
     token,

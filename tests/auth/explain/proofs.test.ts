@@ -187,7 +187,21 @@ const accepted: Readonly<Record<string, string>> = {
   'a command with a method': `curl -X PUT '${url}?a=b' -H "DPoP: ${good('PUT')}" -H "Authorization: DPoP ${token}"`,
   'a command with data': `curl ${url} --data a=b \\\n -H 'Authorization: DPoP ${token}' \\\n -H 'DPoP: ${good('POST')}'`,
   'a command for the head': `curl -I ${url} -H 'Authorization: DPoP ${token}' -H 'DPoP: ${good('HEAD')}'`,
+  ...copied(good('PUT')),
 };
+/** What browsers copy of a request. */
+function copied(proof: string): Record<string, string> {
+  const members = { authorization: `DPoP ${token}`, dpop: proof };
+  const pairs = Object.entries(members).map(([name, value]) => ({ name, value }));
+  const lines = pairs.map(({ name, value }) => ` ^\n  -H ^"${name}: ${value}^"`);
+  const assigned = pairs.map(({ name, value }) => `  "${name}"="${value}"\n`);
+  return {
+    'a command for cmd': `curl -X ^"PUT^" ^"${url}^"${lines.join('')}`,
+    'a call of fetch': `fetch("${url}", ${JSON.stringify({ headers: members, method: 'PUT' }, null, 2)});`,
+    'a command of PowerShell': `Invoke-WebRequest -Uri "${url}" -Method "PUT" -Headers @{\n${assigned.join('')}}`,
+    'a record of requests': JSON.stringify([{ request: { method: 'PUT', url, headers: pairs } }]),
+  };
+}
 test.each(Object.entries(accepted))('explainToken() reads a proof beside the token in %s', async (_, text) => {
   expect((await explain(text)).at(-1)).toBe('200: Token is accepted');
   // A proof is not marked as used, in no store of the process.
