@@ -37,6 +37,10 @@ const mistakes: readonly [isMade: (text: string) => boolean, words: string][] = 
   ],
   [(text) => /^\[\s*".*\]$/s.test(text), 'must not be a JSON array: separate its members by commas'],
   [
+    (text) => /^\{[^"'{}]*:[^"'{}]*\}$/.test(text),
+    'must have its double quotes, which a shell or systemd removes: put the value in single quotes',
+  ],
+  [
     (text) => !/^\{.*\}$/s.test(text) && /\s#|#\s/.test(text),
     'must not have white space beside "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
   ],

@@ -42,7 +42,8 @@ issuer.
   --only, --skip <id>    rows to run or to skip, by ID or the beginning of IDs;
                          repeat it for several
   --known <file>         rows that are known to fail, one per line: ID, reason
-  --write-known <file>   writes that list from this run, and exits with 0
+  --write-known <file>   writes that list from this run, and exits with 0,
+                         or with 3 if the run is incomplete
   --header <line>        a header of each request, such as 'X-Key: value'
   --intrusive            sends floods and headers over 8 KiB to other machines
   --dry-run              lists what would be sent

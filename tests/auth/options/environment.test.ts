@@ -63,6 +63,7 @@ describe('optionsFromEnvironment()', () => {
     'must not have a placeholder such as $NAME, which docker, systemd and kustomize do not replace: write the value itself';
   const invisible = 'must not have invisible characters, which come with copied text: type it again';
   const array = 'must not be a JSON array: separate its members by commas';
+  const unquoted = 'must have its double quotes, which a shell or systemd removes: put the value in single quotes';
   test.each([
     ['AUDIENCE', `"${good.AUDIENCE}"`, quoted],
     ['AUDIENCE', `'${good.AUDIENCE}' `, quoted],
@@ -82,6 +83,7 @@ describe('optionsFromEnvironment()', () => {
     ['AUDIENCE', `[\n  "${good.AUDIENCE}",\n  "https://b.example.com"\n]`, array],
     ['ISSUER', `["${good.ISSUER}"]`, array],
     ['SCOPE_PREFIX', '["a"]', array],
+    ['REQUIRED_CLAIMS', '{email_verified:true}', unquoted],
   ])('says how to write %s=%s', (setting, value, fault) =>
     expect(problemsOf({ ...good, [setting]: value })).toEqual([`${setting} ${fault}`]),
   );
