@@ -318,15 +318,18 @@ describe.each(proxies)('behind $name, in which nginx has a limit of 4 MB for bod
   });
 });
 
-describe.each(proxies)('behind $name, in which nginx caches all responses', (configured) => {
+describe.each(proxies)('behind $name, in which nginx caches all responses and intercepts errors', (configured) => {
   const cache = 'proxy_cache_path cache keys_zone=all:1m; proxy_cache all; proxy_cache_valid any 1m;';
-  const lines = configured.name === 'nginx' ? `${cache} proxy_ignore_headers Cache-Control;` : '';
+  const lines =
+    configured.name === 'nginx' ? `${cache} proxy_ignore_headers Cache-Control; proxy_intercept_errors on;` : '';
   const { fixture, started } = behind(configured, ['# nginx itself', lines]);
 
   test('no client gets the decision about another', async () => {
     const authorization = `Bearer ${fixture().mint({ claims: { scope } })}`;
-    const get = async (headers = {}) => (await fetch(`${started().origin}/messages`, { headers })).status;
-    expect([await get({ authorization }), await get(), await get({ authorization })]).toEqual([200, 401, 200]);
+    const get = (headers = {}) => fetch(`${started().origin}/messages`, { headers });
+    const responses = [await get({ authorization }), await get(), await get({ authorization })];
+    expect(responses.map(({ status }) => status)).toEqual([200, 401, 200]);
+    expect(responses[1]?.headers.get('www-authenticate')).toStartWith('Bearer ');
     const original = { 'x-forwarded-method': 'GET', 'x-forwarded-uri': '/messages' };
     const decision = await fetch(`${fixture().service.origin}/auth`, { headers: { ...original, authorization } });
     expect([decision.status, decision.headers.get('cache-control')]).toEqual([204, 'no-store']);
