@@ -7,7 +7,7 @@ import { bearer } from '../support/mint.ts';
 import { newestNode, nodePath } from '../support/node-versions.ts';
 import { readText } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { type Files, firstBlock, ownFile, scope } from './frameworks/applications.ts';
+import { type Files, firstBlock, ownFile, scope, sectionOf } from './frameworks/applications.ts';
 
 /*
  * Applications that generators make with their default answers, with the blocks of our pages: they pass the check of
@@ -15,8 +15,9 @@ import { type Files, firstBlock, ownFile, scope } from './frameworks/application
  */
 
 interface Generator {
-  /** The package, and the versions that are tried: the current one, and one before it. */
+  /** The package, and its versions that are tried, current and older, with a flag where that selects the template. */
   readonly name: string;
+  readonly framework: string;
   readonly versions: readonly string[];
   readonly answers: string;
   /** Whether it gets its templates from GitHub, which not every machine can reach. */
@@ -42,9 +43,20 @@ const hono = firstBlock(honoPage)
   .replace("'https://api.example.com'", 'process.env.AUDIENCE ?? ""')
   .replace('3010', 'Number(process.env.PORT)');
 
+const [, withoutNodeTypes = ''] =
+  /as in a new (.*) application, run `npm install --save-dev @types\/node`/.exec(fullStack) ?? [];
+const [, routes = ''] =
+  /`app\/routes\.ts`.*?^```ts nightly\n(.*?)^```$/ms.exec(sectionOf(fullStack, 'React Router')) ?? [];
+const [, ...nitroImports] = /add two imports: `(.*)` and\n`(.*)`/.exec(fullStack) ?? [];
+const nitroRoute = Object.entries(ownFile('Nuxt and Nitro')).map(([file, text]) => [
+  file,
+  [...nitroImports, text].join('\n'),
+]);
+
 const generators: readonly Generator[] = [
   {
     name: 'sv',
+    framework: 'SvelteKit',
     versions: ['latest', '0.9'],
     answers: 'create app --template minimal --types ts --no-add-ons --no-install',
     downloads: false,
@@ -56,6 +68,7 @@ const generators: readonly Generator[] = [
   },
   {
     name: 'create-cloudflare',
+    framework: 'Workers',
     versions: ['latest', '2.50'],
     answers: 'app --type hello-world --lang ts --accept-defaults --no-deploy --no-git --no-auto-update',
     downloads: false,
@@ -68,8 +81,9 @@ const generators: readonly Generator[] = [
   },
   {
     name: 'create-hono',
+    framework: 'Hono',
     versions: ['latest', '0.18'],
-    answers: 'app --template nodejs --pm npm',
+    answers: 'app --template nodejs --pm npm --install',
     downloads: true,
     files: { 'src/app.ts': hono, 'src/index.ts': honoServer.replace('./app.ts', honoImport) },
     path: '/messages',
@@ -79,25 +93,51 @@ const generators: readonly Generator[] = [
   },
   {
     name: 'create-astro',
-    versions: ['latest', '4.13'],
+    framework: 'Astro',
+    versions: ['latest'],
     answers: 'app --template minimal --yes --no-install --no-git',
     downloads: true,
     files: { 'src/guard.ts': guard, ...ownFile('Astro') },
     path: '/api/messages',
     check: 'npx astro add node --yes && npx --yes @astrojs/check',
     build: 'npm run build',
-    start: 'HOST=127.0.0.1 node dist/server/entry.mjs',
+    start: 'env HOST=127.0.0.1 node dist/server/entry.mjs',
   },
   {
-    name: 'nuxi',
-    versions: ['latest', '3.25'],
-    answers: 'init app --template minimal --no-install --no-gitInit --packageManager npm --force',
+    name: 'create-nuxt',
+    framework: 'Nuxt',
+    versions: ['latest --template minimal', 'latest --template v3'],
+    answers: 'app --no-install --no-gitInit --packageManager npm --force',
     downloads: true,
     files: { 'server/utils/guard.ts': guard, ...ownFile('Nuxt and Nitro') },
     path: '/api/messages',
     check: 'npm install --no-audit --no-fund --save-dev typescript vue-tsc && npx nuxt typecheck',
     build: 'npm run build',
-    start: 'HOST=127.0.0.1 node .output/server/index.mjs',
+    start: 'env HOST=127.0.0.1 node .output/server/index.mjs',
+  },
+  {
+    name: 'giget',
+    framework: 'Nitro',
+    versions: ['latest'],
+    answers: 'nitro app',
+    downloads: true,
+    files: { 'server/utils/guard.ts': guard, ...Object.fromEntries(nitroRoute) },
+    path: '/api/messages',
+    check: 'npm install --no-audit --no-fund --save-dev typescript@5 && npx tsc --noEmit',
+    build: 'npm run build',
+    start: 'env HOST=127.0.0.1 node .output/server/index.mjs',
+  },
+  {
+    name: 'create-react-router',
+    framework: 'React Router',
+    versions: ['latest'],
+    answers: 'app --yes --no-git-init --no-install',
+    downloads: true,
+    files: { 'app/guard.server.ts': guard, 'app/routes.ts': routes, ...ownFile('React Router') },
+    path: '/messages',
+    check: 'npm run typecheck',
+    build: 'npm run build',
+    start: 'env HOST=127.0.0.1 node_modules/.bin/react-router-serve build/server/index.js',
   },
 ];
 
@@ -110,7 +150,7 @@ const canDownload = await fetch('https://codeload.github.com/').then(
   () => false,
 );
 
-for (const { name, versions, answers, downloads, files, path, check, build, start } of generators) {
+for (const { name, framework, versions, answers, downloads, files, path, check, build, start } of generators) {
   const isTried = canDownload || !downloads;
   if (!isTried) process.stdout.write(`NOT CHECKED: ${name}, whose templates cannot be downloaded\n`);
   describe.skipIf(!isTried).each(versions)(`an application of ${name}@%s`, (version) => {
@@ -123,7 +163,8 @@ for (const { name, versions, answers, downloads, files, path, check, build, star
     const fixture = exampleFixture(name, async (settings: Environment) => {
       await succeeds(`npx --yes ${name}@${version} ${answers}`, parent);
       for (const [file, text] of Object.entries(files)) await Bun.write(join(folder, file), text);
-      await succeeds(`npm install --no-audit --no-fund --save-dev @types/node`);
+      if (withoutNodeTypes.includes(framework))
+        await succeeds('npm install --no-audit --no-fund --save-dev @types/node');
       await succeeds(`npm install --no-audit --no-fund ${await packed()}`);
       await succeeds(check);
       await succeeds(build);
