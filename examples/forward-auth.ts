@@ -2,7 +2,8 @@ import { createGuard, optionsFromEnvironment } from 'protected-api';
 
 // Checks requests for a proxy: auth_request of nginx, forwardAuth of Traefik, forward_auth of Caddy.
 // docs/guides/forward-auth.md has their configurations. The proxy must
-// - set X-Forwarded-Method and X-Forwarded-Uri to the method and the target as the client sent them,
+// - set X-Forwarded-Method and X-Forwarded-Uri to the method and the target as the client sent them; the query may be
+//   left out,
 // - pass on all other headers of the client, so that the headers named by `reserved` can be rejected here,
 // - set X-Auth-Issuer, -Subject, -Client and -Scopes, from the response, in what it passes on to the API.
 // Only the proxy may reach this port. Start it with:
