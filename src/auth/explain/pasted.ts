@@ -35,16 +35,19 @@ function findToken(text: string): { readonly token: string; readonly isAmongText
 }
 
 /** Returns the access token in a URL, a cookie, or another text; of ID tokens and refresh tokens none. */
-function tokenAmong(text: string): string | undefined {
+function tokenAmong(sent: string): string | undefined {
+  // A URL in a URL, and JSON in a cookie, are encoded. Express signs a cookie as `s:VALUE.SIGNATURE`.
+  const decoded = sent.replace(/%[2-7][\da-f]/gi, decodeURIComponent);
+  const text = decoded.replace(/\bs:(eyJ[\w-]+(?:\.[\w-]+){2})\.[\w+/]+/g, '$1');
   const [, found] = sentToken.exec(text) ?? namedToken.exec(text) ?? [];
   if (found !== undefined || /\b(?:id|refresh)_token/.test(text)) return found;
   return anyToken.exec(text)?.[0];
 }
 
-const jwt = String.raw`eyJ[\w-]{10,}(?:\.[\w-]*){2,4}(?![\w.-]|(?: |%20)[\w-]+$)`;
-const anyToken = new RegExp(`(?<=^|[^\\w.-]|%20)${jwt}`);
+const jwt = String.raw`eyJ[\w-]{10,}(?:\.[\w-]*){2,4}(?![\w.-]| [\w-]+$)`;
+const anyToken = new RegExp(`(?<=^|[^\\w.-])${jwt}`);
 /** A record of requests, such as a HAR file, has the responses of the issuer too. */
-const sentToken = new RegExp(`\\b(?:bearer|dpop)(?: |%20)(${jwt})`, 'i');
+const sentToken = new RegExp(`\\b(?:bearer|dpop) (${jwt})`, 'i');
 /** Also `accessToken`, and in JSON that is a string of JSON. */
 const namedToken = /(?<![a-z])access_?token\\?["']?\s*[=:]\s*\\?["']?([\w.~+/-]+)/i;
 
