@@ -36,9 +36,7 @@ const tabs = new Map(
 test('docs/start/elysia.md has a tab for each package manager', () =>
   expect([...tabs.keys()]).toEqual(['npm', 'pnpm', 'yarn', 'bun']));
 
-const setups = isNight
-  ? ['npm', 'bun', 'pnpm', 'yarn', ...Object.keys(special)]
-  : ['yarn', 'yarn 4, pnp', 'pnpm, without peers'];
+const setups = isNight ? ['npm', 'bun', 'pnpm', 'yarn', ...Object.keys(special)] : ['pnpm, without peers'];
 
 /** How CommonJS loads the package from an archive of Yarn: before Node.js 22.15, `require` asks no loader. */
 const loading = [

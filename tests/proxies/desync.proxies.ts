@@ -2,14 +2,17 @@ import { describe, expect, test } from 'bun:test';
 import { on } from 'node:events';
 import type { Socket } from 'node:net';
 import { HOST, hosts, lines, nameOf, wireAttacks } from '../adversary/wire-attacks.ts';
-import { tried } from '../http/table/probed.ts';
+import { oneOfEach, tried } from '../http/table/probed.ts';
 import { freePort, untilReachable } from '../support/child-process.ts';
 import { fixtureFor, startedFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
+import { isNight } from '../support/node-versions.ts';
 import { exchange, open } from '../support/raw-http.ts';
 import { haproxy, nginx, startRelay } from './proxies.ts';
 
 const CANARIES = 3;
+/** That others send beside an attack. */
+const VICTIMS = isNight ? 10_000 : 2_000;
 /**
  * A canary that takes longer is lost behind an unfinished request of another client. Normally it takes milliseconds.
  */
@@ -124,22 +127,23 @@ for (const { name, start } of [haproxy, nginx]) {
 
     test('the API withstands the probe', async () => {
       const origin = `http://127.0.0.1:${started().port}`;
-      const { report } = await tried({ ...fixture(), service: { ...fixture().service, origin } });
+      const only = isNight ? undefined : oneOfEach;
+      const { report } = await tried({ ...fixture(), service: { ...fixture().service, origin } }, { only });
       // On a busy machine a health check can be late: then the proxy itself responds with 503 for a moment, and nothing
       // is let in.
       expect(report.inconclusive.filter(({ got }) => !got?.startsWith('503'))).toEqual([]);
-      expect(report.passed.length).toBeGreaterThan(450);
+      expect(report.passed.length).toBeGreaterThan(only ? only.length : 450);
     });
 
     // Bun sends a second response to such a request, which a proxy would send to the next client on its connection.
-    test('chunked requests with a trailer, beside 10,000 requests of others', async () => {
+    test(`chunked requests with a trailer, beside ${VICTIMS} requests of others`, async () => {
       let [asked, disturbed, isOver] = [0, 0, false];
       const attack = async (method: string) => {
         const head = lines(`${method} /api/public HTTP/1.1`, 'Host: a', 'Transfer-Encoding: chunked');
         while (!isOver) await send(`${head}1\r\nx\r\n0\r\nX-Trailer: 1\r\n\r\n`);
       };
       const work = async () => {
-        while (asked < 10_000) {
+        while (asked < VICTIMS) {
           const id = `victim-${asked++}`;
           const sent = { headers: { 'X-Request-Id': id } };
           const { status, headers } = await fetch(`http://127.0.0.1:${started().port}/api/public`, sent);

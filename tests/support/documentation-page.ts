@@ -107,7 +107,7 @@ export function browserForTests(originOf?: () => string) {
   return async (options: BrowserContextOptions = {}): Promise<Documentation> => {
     const context = await browser().newContext({ viewport: { width: 1280, height: 844 }, ...options });
     // Below the bound of a test, so that the failure says what was waited for.
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(100_000);
     const documentation = new Documentation(await context.newPage());
     if (originOf) await documentation.open(originOf());
     return documentation;
