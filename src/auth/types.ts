@@ -236,11 +236,14 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly introspect?:
     | ((token: string, given: { readonly signal: AbortSignal }) => object | PromiseLike<object>)
     | undefined;
-  /** Called with the claims of each accepted token, before requirements are checked. An exception fails the request. */
+  /**
+   * Called with the request and the claims of each accepted token, before requirements are checked. An exception fails
+   * the request.
+   */
   readonly onAccepted?: ((request: GuardRequest, claims: Accepted) => unknown) | undefined;
   /**
-   * Called with the internal reason of every rejection. For `proof_url`, `expected` is the URL that the proof should
-   * have named: `publicUrl` and the path of the request. An exception fails the request.
+   * Called with the request and the internal reason of every rejection. For `proof_url`, `expected` is the URL that the
+   * proof should have named: `publicUrl` and the path of the request. An exception fails the request.
    */
   readonly onRejected?: RejectionCallback['call'] | undefined;
   /** Called when keys were fetched, could not be fetched, or expired. Its exceptions are ignored. */

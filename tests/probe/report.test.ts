@@ -149,6 +149,13 @@ test('a report is complete if something was tried, and nothing is inconclusive',
   expect([isComplete('skipped'), isComplete('passed', 'inconclusive')]).toEqual([false, false]);
 });
 
+test.each([
+  ['500', 'Return a 401 instead of a 500'],
+  ['429', 'not judged\n'],
+])('a report with %s says how to complete it', (got, cure) =>
+  expect(shown([row({ verdict: 'inconclusive', got })], 1000)).toContain(cure),
+);
+
 test('a row is inconclusive if one of its requests got a server error', async () => {
   const issuer = await createTestIssuer();
   const guard = createGuard(issuer.options);

@@ -41,14 +41,28 @@ export function requestOf(incoming: IncomingRequest): GuardRequest {
     throw new TypeError(
       'Cannot check a request: it must be a Node.js request (request.raw in Fastify, ctx.req in Koa). For Hono, use protected-api/hono',
     );
-  const request = {
-    method: methodOf(incoming),
-    url: urlOf(incoming),
-    headers: { get: (name: string) => headerOf(incoming, name.toLowerCase()) ?? authorityOf(incoming, name) },
-    incoming,
-  };
+  const request = new NodeRequest(incoming);
   guardRequests().set(incoming, request);
   return request;
+}
+
+/** Whatever prints it, such as a log in `onRejected`, prints neither the token nor the connection. */
+class NodeRequest implements GuardRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: GuardRequest['headers'];
+  readonly #incoming: IncomingRequest;
+
+  constructor(incoming: IncomingRequest) {
+    this.method = methodOf(incoming);
+    this.url = urlOf(incoming);
+    this.headers = { get: (name) => headerOf(incoming, name.toLowerCase()) ?? authorityOf(incoming, name) };
+    this.#incoming = incoming;
+  }
+
+  get incoming(): IncomingRequest {
+    return this.#incoming;
+  }
 }
 
 /** HTTP/2 has a pseudo-header in place of `Host`. */

@@ -46,7 +46,7 @@ export function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = fa
     ...counted('skipped', skipped, line, rowsOf),
     ...notTried.map((text) => line('not tried', text)),
     counts.map(([name, { length }]) => `${length} ${name}`).join(', '),
-    ...(report.isComplete ? [] : [incomplete(report)]),
+    ...(report.isComplete ? [] : wrapped(incomplete(report), width)),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -105,8 +105,12 @@ function ownCode(faults: readonly ProbedRow[], line: Line, width: number): reado
   return lines.length === 0 ? [] : [...wrapped('If you write the validation yourself:', width), ...lines, ''];
 }
 
-const incomplete = ({ inconclusive }: Pick<ProbeReport, 'inconclusive'>) =>
-  `The run is incomplete: ${inconclusive.length > 0 ? 'what is inconclusive was not judged' : 'every row was skipped'}`;
+function incomplete({ inconclusive }: Pick<ProbeReport, 'inconclusive'>): string {
+  if (inconclusive.length === 0) return 'The run is incomplete: every row was skipped';
+  const isThrown = inconclusive.some(({ got }) => got?.startsWith('500'));
+  const cure = isThrown ? '. Return a 401 instead of a 500 for what the library throws, and run it again' : '';
+  return `The run is incomplete: what is inconclusive was not judged${cure}`;
+}
 
 const listed = (names: readonly string[], most = maxListed) =>
   names.slice(0, most).join(', ') + (names.length > most ? ` and ${names.length - most} more` : '');

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { type Server, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
+import { inspect } from 'node:util';
 import fastifyCompress from '@fastify/compress';
 import fastifyCors from '@fastify/cors';
 import fastifyHelmet from '@fastify/helmet';
@@ -18,7 +19,7 @@ import fastify, { type FastifyRequest } from 'fastify';
 import { type Context, Hono } from 'hono';
 import { cors as honoCors } from 'hono/cors';
 import polka from 'polka';
-import { type Claims, createGuard } from 'protected-api';
+import { type Claims, createGuard, type GuardRequest } from 'protected-api';
 import * as forFastify from 'protected-api/fastify';
 import * as forHono from 'protected-api/hono';
 import { authOf, checkIncoming, type Middleware, requireToken, serveMetadata } from 'protected-api/node';
@@ -348,6 +349,18 @@ describe('checkIncoming()', () => {
     const { request, response } = withoutConnection();
     const own = { raw: request } as unknown as typeof request;
     await assert.rejects(checkIncoming(guard, own, response), /^TypeError: .*request\.raw in Fastify/);
+  });
+
+  test('shows callbacks a request that prints neither the token nor the connection', async () => {
+    const printed: string[] = [];
+    const onAccepted = (given: GuardRequest) => {
+      assert.equal(given.incoming, request);
+      printed.push(JSON.stringify(given), inspect(given));
+    };
+    const { request, response } = withoutConnection('GET', '/', ['Authorization', `Bearer ${token}`]);
+    await checkIncoming(createGuard({ ...issuer.options, onAccepted }), request, response);
+    assert.equal(printed[0], '{"method":"GET","url":"http://localhost/","headers":{}}');
+    assert.doesNotMatch(printed.join(), /eyJ|socket/i);
   });
 
   test('compares a proof with the method that the client sent', async () => {
