@@ -44,13 +44,16 @@ describe('two processes and one Redis', async () => {
     await server.kill();
   });
 
-  test(`accept each of ${50 * ROUNDS} proofs once, although both processes receive each one at the same time`, async () => {
+  test(`accept each of ${50 * ROUNDS} proofs at most once, although both processes receive each one at the same time`, async () => {
     const statuses: string[] = [];
     for (const _ of range(ROUNDS)) {
       const pairs = await Promise.all(range(50).map(() => showAll(newProof())));
       statuses.push(...pairs.map((pair) => pair.toSorted().join()));
     }
-    expect(count(statuses)).toEqual({ '200,401': 50 * ROUNDS });
+    const counts = count(statuses);
+    // On a busy machine, the store may take longer than its limit: a process that does not know rejects the proof.
+    expect(Object.keys(counts).filter((pair) => !/^200,401$|,503$/.test(pair))).toEqual([]);
+    expect(counts['200,401']).toBeGreaterThan(25 * ROUNDS);
   });
 
   const room = (maxmemory: string) =>
