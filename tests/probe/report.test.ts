@@ -3,6 +3,7 @@ import { createGuard } from '../../src/auth/index.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { probe } from '../../src/probe/index.ts';
 import { harmOf } from '../../src/probe/report/harm.ts';
+import { withKnown } from '../../src/probe/report/known.ts';
 import { junitOf, reportOf } from '../../src/probe/report/report.ts';
 import type { ProbedRow } from '../../src/probe/report/result.ts';
 import { rows } from '../../src/probe/run/rows.ts';
@@ -147,6 +148,12 @@ test('a report is complete if something was tried, and nothing is inconclusive',
     ).isComplete;
   expect([isComplete('passed'), isComplete('failed', 'skipped')]).toEqual([true, true]);
   expect([isComplete('skipped'), isComplete('passed', 'inconclusive')]).toEqual([false, false]);
+});
+
+test('a row that passes again has no other advice than to remove it', () => {
+  const [again] = withKnown([row({ verdict: 'passed', setting: 'Set it' })], { 'audience-other': 'A reason' });
+  const remedy = 'Remove it from the known deviations';
+  expect(again).toMatchObject({ verdict: 'failed', remedy, ownCode: undefined, setting: undefined });
 });
 
 test.each([

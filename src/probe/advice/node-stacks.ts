@@ -52,8 +52,8 @@ export const nodeStacks: Readonly<Record<string, Stack>> = {
     name: '@fastify/jwt',
     settings: {
       algorithms: "verify: { algorithms: ['RS256'] }",
-      issuer: 'verify: { allowedIss: … }',
-      audience: 'verify: { allowedAud: … }',
+      issuer: "verify: { allowedIss: …, requiredClaims: ['iss'] }",
+      audience: "verify: { allowedAud: …, requiredClaims: ['aud'] }",
       expiry: 'verify: { clockTolerance: 5000 }, without ignoreExpiration',
       requireExpiry: "verify: { requiredClaims: ['exp', 'aud', 'iss'] }",
       type: "verify: { checkTyp: 'at+jwt' }",

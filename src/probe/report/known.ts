@@ -12,6 +12,7 @@ export function withKnown(rows: readonly ProbedRow[], known: Readonly<Record<str
     if (deviates(row)) return { ...row, known: reason };
     if (row.verdict !== 'passed' || found.has(row.id)) return row;
     const got = `${row.got}: it passes again, remove it from the known deviations`;
-    return { ...row, verdict: 'failed', got, remedy: 'Remove it from the known deviations' };
+    const remedy = 'Remove it from the known deviations';
+    return { ...row, verdict: 'failed', got, remedy, ownCode: undefined, setting: undefined };
   });
 }
