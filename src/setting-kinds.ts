@@ -62,26 +62,29 @@ export const list = (expected: string, isValid: (member: string) => boolean): Se
 /** Returns the name of the setting: `SHUTDOWN_DELAY_SECONDS` for `shutdownDelaySeconds`. */
 export const settingNameOf = (name: string) => name.replace(/[A-Z]/g, '_$&').toUpperCase();
 
+/** What the readers of a file with settings leave in a value. The package says the same of its settings. */
+const mistakes: readonly (readonly [form: RegExp, words: string])[] = [
+  [/^(["']).*\1$|^[“‘].*[”’]$/s, 'must not begin and end with quotes: remove them'],
+  [
+    /^\$\w+$|\$\{\w[^{}]*\}|\$\(\w+\)|\{\{.*\}\}/s,
+    'must not have a placeholder such as $NAME, which docker, systemd and kustomize do not replace: write the value itself',
+  ],
+  [/[^\P{Cf}\u200c\u200d]/u, 'must not have invisible characters, which come with copied text: type it again'],
+  [/^\[\s*".*\]$/s, 'must not be a JSON array: separate its members by commas'],
+  [
+    /\s#|#\s/,
+    'must not have white space beside "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own',
+  ],
+];
+
 /**
  * Reads one setting: its value, or what is wrong with it. No value is quoted, because no setting can begin and end with
  * quotes: files for `docker run --env-file` keep them.
  */
 export function readSetting<Value>(name: string, given: string | undefined, rule: SettingRule<Value>) {
   if (!given) return { value: rule.fallback };
-  if (/^(["']).*\1$|^[“‘].*[”’]$/s.test(given))
-    return { problem: `${name} must not begin and end with quotes: remove them` };
-  if (/^\$\w+$|\$\{\w[^{}]*\}|\$\(\w+\)|\{\{.*\}\}/s.test(given))
-    return {
-      problem: `${name} must not have a placeholder such as $NAME, which docker, systemd and kustomize do not replace: write the value itself`,
-    };
-  if (/[^\P{Cf}\u200c\u200d]/u.test(given))
-    return { problem: `${name} must not have invisible characters, which come with copied text: type it again` };
-  if (/^\[\s*".*\]$/s.test(given))
-    return { problem: `${name} must not be a JSON array: separate its members by commas` };
-  if (/\s#|#\s/.test(given))
-    return {
-      problem: `${name} must not have white space beside "#": docker, systemd and kustomize keep such a comment. Put it on a line of its own`,
-    };
+  const mistake = mistakes.find(([form]) => form.test(given))?.[1];
+  if (mistake !== undefined) return { problem: `${name} ${mistake}` };
   const value = rule.read(given);
   if (value !== undefined) return { value };
   const found = rule.isSecret ? `"***" (${given.length} characters)` : quote(given);

@@ -28,7 +28,7 @@ export class Documentation {
     page.on('websocket', (socket) => this.requested.push(socket.url()));
     page.on('pageerror', (error) => this.complaints.push(error.message));
     page.on('console', (message) => {
-      // A 401 or a 403 is expected, and so is another network on a machine that starts containers beside.
+      // A 401 or a 403 is expected. Chromium reports a changed network when containers start on the same machine.
       const isExpected = /a status of 40[13]|net::ERR_NETWORK_CHANGED/.test(message.text());
       if (['error', 'warning'].includes(message.type()) && !isExpected) this.complaints.push(message.text());
     });
